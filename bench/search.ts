@@ -54,6 +54,7 @@ const list = createRequestList({
   changes,
   build: createListBuild(connection, keys),
   storedOf: async () => null,
+  tenants: async () => ['default'],
   now: redisClock(connection),
 });
 

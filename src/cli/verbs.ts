@@ -29,10 +29,12 @@ import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
 import { addResume } from './commands/resume.ts';
 import { addSchedules } from './commands/schedules.ts';
+import { addServers } from './commands/servers.ts';
 import { addRoles } from './commands/serve.ts';
 import { addSteering } from './commands/steer.ts';
 import { addSubmit } from './commands/submit.ts';
 import { addTail } from './commands/tail.ts';
+import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWorkers } from './commands/workers.ts';
 import type { CommandLine } from './invocation.ts';
@@ -55,6 +57,8 @@ export const VERBS: readonly ((line: CommandLine) => void)[] = [
   addListings,
   addBudgets,
   addWorkers,
+  addServers,
+  addTop,
   addRequests,
   addListen,
   addReindex,

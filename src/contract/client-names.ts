@@ -66,6 +66,9 @@ export type {
   TracedRun,
   TracedTurn,
 } from './request/request-trace.ts';
+export type { Search, SearchQuery } from './request/search.ts';
+export type { Stats, StatsCounts, StatsQuery } from './request/stats.ts';
+export type { ServerOutput } from './tool/server-output.ts';
 export type { Result } from './result.ts';
 export type { AgainBody, ForkBody, RepeatedRequest } from './run/again.ts';
 export type { RequestOrigin } from './run/run-origin.ts';

@@ -6,12 +6,12 @@ import type { Prepared } from './prepare.ts';
 
 /** `accepted`: now, and not before. */
 export function reportImmediate(reports: Reports, accepted: readonly Prepared[]): void {
-  for (const { acceptance, job } of accepted) {
-    const { id, type, end, lane } = acceptance;
+  for (const { acceptance, job, directive } of accepted) {
+    const { id, end, lane } = acceptance;
     if (end === undefined) continue;
     const error = end.status === 'failed' ? errorOf(end.signal.data) : null;
     const { traceparent } = end.signal;
-    reports.ended({ requestId: job.request_id, id, type, lane, traceparent, error, durationMs: 0 });
+    reports.ended({ requestId: job.request_id, id, directive, lane, traceparent, error, durationMs: 0 });
   }
 }
 

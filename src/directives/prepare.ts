@@ -30,6 +30,7 @@ export type ExecuteImmediately = (directive: Directive) => Result | null;
 /** A directive on its way in: what will be accepted, and its job. */
 export interface Prepared {
   acceptance: Acceptance;
+  directive: Directive;
   job: JobData;
   /** To be reported when it was accepted; null: its trace is not recorded, or it has none. */
   span: DraftedSpan | null;
@@ -153,7 +154,7 @@ export function createPreparer(
         : {}),
     };
     const ticket = tickets.ticket ?? null;
-    return { acceptance, job, ticket, noticed };
+    return { acceptance, directive, job, ticket, noticed };
   }
 
   return { prepare: prepareAll };

@@ -23,6 +23,9 @@ import {
   type RequestListing,
   type RequestQuery,
 } from '../contract/request/request-listing.ts';
+import { type Stats, type StatsQuery, statsQuerySchema } from '../contract/request/stats.ts';
+import type { ServerOutput } from '../contract/tool/server-output.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { RequestView } from '../contract/request/request-view.ts';
 import type { againBodySchema, forkBodySchema, RepeatedRequest } from '../contract/run/again.ts';
 import type { StartedRun, SubmittedRun } from '../contract/run/run.ts';
@@ -38,6 +41,8 @@ import { bulkClocks } from './change/bulk-clocks.ts';
 import { type Bulk, createBulk } from './change/bulk.ts';
 import type { Canceller } from './change/cancel.ts';
 import type { DeadLetters } from './change/dead-letters.ts';
+import type { Reports } from '../platform/telemetry/reports.ts';
+import type { ChangedRequests } from '../store/index/changed-requests.ts';
 import type { LaterIndex } from '../store/index/later-index.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { listLanes } from '../queue/lane-list.ts';
@@ -45,6 +50,7 @@ import { unknownDirective, unknownRequest } from './read/not-found.ts';
 import type { GateLooks } from '../queue/gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
 import { createScore } from './change/score.ts';
+import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
@@ -83,8 +89,11 @@ export interface ForkOptions extends StartOptions {
 
 /** The lists over all requests of a tenant. */
 export interface RequestLists {
+  /** `tenant`: `*` for all. */
   requests(query: RequestQuery, tenant: string): Promise<RequestListing>;
   approvals(query: ApprovalQuery, tenant: string): Promise<ApprovalListing>;
+  /** Counts of a tenant; `*`: of all together. */
+  stats(query: StatsQuery, tenant: string): Promise<Stats>;
   /** Operations over all tenants. */
   reindex(cursor: string | undefined): Promise<ReindexStep>;
 }
@@ -105,6 +114,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   /** Number of delayed directives in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
+  changes: Pick<ChangedRequests, 'note'>;
+  reports: Pick<Reports, 'count'>;
   answer(
     requestId: string,
     inputId: string,
@@ -112,6 +123,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
     reason?: string,
   ): ReturnType<DirectiveClient['answer']>;
   lists: RequestLists;
+  /** Newest lines of the output of a server. */
+  output(server: string): Promise<ServerOutput>;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
   /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
@@ -161,10 +174,22 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
 
   const repeats = createRepeats({ ...parts, ...submissions, tenant, reads });
 
+  const schedules = takingShown(
+    schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
+  );
+  const lists = {
+    ...listsOf(parts.lists, tenant),
+    schedules,
+    agents: () => parts.runs.agents(),
+    tools: (which: Parameters<DirectiveClient['tools']>[0]) =>
+      whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
+  };
   return {
     ...submissions,
     ...reads,
     ...repeats,
+    ...lists,
+    search: createSearch(lists),
     runs: answeredRuns(calls, reads),
     cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
     prioritize: async (requestId, directiveId, priority) => {
@@ -173,7 +198,6 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     },
     score: (requestId, body) => whileAvailable(() => score(scoped(requestId), body)),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
-    ...listsOf(parts.lists, tenant),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
     deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
     redrive: async (which, { signal } = {}) => {
@@ -183,11 +207,6 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
       );
     },
-    schedules: takingShown(
-      schedulesWithoutClear(parts.schedules(tenant, senders), tenant, parts.mustEncrypt),
-    ),
-    agents: () => parts.runs.agents(),
-    tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>
       whileAvailable(() =>
         listLanes({
@@ -197,10 +216,20 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         }),
       ),
     budgets: () => whileAvailable(() => parts.budgets(tenant)),
+    serverOutput: (server) => whileAvailable(() => outputOf(parts, server)),
     workers: () => whileAvailable(() => listWorkers(catalog.workers)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),
   };
+}
+
+/** Throws `DirectiveRefused` (`not_found`) for a server that no worker serves or has served. */
+async function outputOf({ catalog, output }: QueueClientParts, server: string): Promise<ServerOutput> {
+  const found = await output(server);
+  if (found.lines.length > 0) return found;
+  const entries = await catalog.published.tools.read();
+  if (entries.some((entry) => entry.server === server)) return found;
+  throw new DirectiveRefused(problem('not_found', { detail: `There is no MCP server ${server}.` }));
 }
 
 function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): RunCalls {
@@ -236,11 +265,15 @@ function readsOf(reader: Reads, scoped: (requestId: string) => string): Reads {
 function listsOf(
   lists: RequestLists,
   tenant: string,
-): Pick<DirectiveClient, 'requests' | 'approvals' | 'reindex'> {
+): Pick<DirectiveClient, 'requests' | 'approvals' | 'reindex' | 'stats'> {
   return {
     requests: async (query = {}) => {
       const read = readInput(requestQuerySchema, query, 'invalid_query');
-      return whileAvailable(() => lists.requests(read, tenant));
+      return whileAvailable(() => lists.requests(read, read.tenant ?? tenant));
+    },
+    stats: async (query = {}) => {
+      const read = readInput(statsQuerySchema, query, 'invalid_query');
+      return whileAvailable(() => lists.stats(read, read.tenant ?? tenant));
     },
     approvals: async (query = {}) => {
       const read = readInput(approvalQuerySchema, query, 'invalid_query');

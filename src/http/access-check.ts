@@ -1,8 +1,10 @@
 /** Asks each request for its key, and the key for the scope of the route.
  *  It must never let a request pass whose route has no rule, nor show a key. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
-import { missingScope, notOperator, onBehalfOf } from './access/caller.ts';
+import { missingScope, onBehalfOf } from './access/caller.ts';
+import { notOperator, type OtherTenants, takenTenant } from './access/other-tenants.ts';
 import type { Scope } from '../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { Gate } from './access/gate.ts';
 import type { PersonSource } from './access/persons.ts';
 import type { Principal } from './access/principal.ts';
@@ -14,7 +16,7 @@ import type { App } from './app.ts';
 import { createOpenAnswers } from './open-answers.ts';
 import { securityOf } from './openapi.ts';
 import type { RouteRule } from '../contract/operations/routes.ts';
-import { isOperators, ruleOf, secondScopeOf } from './route-rules.ts';
+import { isOfTenant, isOperators, ruleOf, secondScopeOf } from './route-rules.ts';
 import { crossSiteRefusal, sessionOf } from './session-cookie.ts';
 
 /** Whether a caller may see details: anybody where no key is asked for. */
@@ -26,6 +28,8 @@ interface RuledConfig {
   also?: Scope | undefined;
   /** Only keys of the default tenant may call it. */
   forOperators?: boolean;
+  /** It reads what a tenant has. */
+  ofTenant?: boolean;
 }
 
 /** Marks of an answer that may last. */
@@ -50,6 +54,7 @@ export function callerOf(request: FastifyRequest): Caller | 'open' | null {
 export interface Doors {
   readonly gate: Gate;
   readonly sessions: Sessions;
+  readonly others: OtherTenants;
 }
 
 /** Call it before the routes are registered. `doors` null: nobody is asked. */
@@ -64,15 +69,33 @@ export function checkAccess(app: App, doors: Doors | null): SeesDetails {
   app.addHook('preValidation', (request, { raw }, done) => {
     admitWithBody(request, doors, (refusal) => {
       const caller = callerOf(request);
+      if (caller === 'open') takeOwnTenant(request);
       if (refusal !== undefined || caller === null || caller === 'open') return done(refusal);
       if (mayLast(request)) {
         const { id, look } = credentialOf(request, doors);
         answers.watch(raw, id, look);
       }
-      onBehalfOf(caller.principal, done);
+      actingAs(request, caller.principal, doors.others, done);
     });
   });
   return (request) => doors.gate.isOpen || callers.has(request);
+}
+
+/** On behalf of the caller, or of the tenant that it names to read. */
+function actingAs(request: FastifyRequest, principal: Principal, others: OtherTenants, done: Done): void {
+  const { ofTenant = false } = request.routeOptions.config as RuledConfig;
+  const tenant = ofTenant ? takenTenant(request.query) : undefined;
+  if (tenant === undefined) return onBehalfOf(principal, done);
+  others.reading(principal, tenant).then(
+    (reader) => onBehalfOf(reader ?? principal, done),
+    (refusal: Error) => done(refusal),
+  );
+}
+
+/** Where no key is needed there is one tenant, and its name is no other one. */
+function takeOwnTenant({ query, routeOptions }: FastifyRequest): void {
+  const { ofTenant = false } = routeOptions.config as RuledConfig;
+  if (ofTenant && (query as { tenant?: unknown }).tenant === DEFAULT_TENANT) takenTenant(query);
 }
 
 interface Credential {
@@ -111,7 +134,8 @@ function giveRule(route: RouteOptions): void {
     throw new Error(`${String(route.method)} ${route.url} has not one rule in route-rules.ts`);
   const forOperators = [route.method].flat().some((method) => isOperators(method, route.url));
   const [also] = [route.method].flat().map((method) => secondScopeOf(method, route.url));
-  route.config = { ...route.config, rule, also, forOperators } as NonNullable<RouteOptions['config']>;
+  const ofTenant = [route.method].flat().some((method) => isOfTenant(method, route.url));
+  route.config = { ...route.config, rule, also, forOperators, ofTenant } as NonNullable<RouteOptions['config']>;
   if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule, also) };
 }
 

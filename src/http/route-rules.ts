@@ -36,6 +36,11 @@ export function isOperators(method: string, url: string): boolean {
   return routeOf(method, url)?.forOperators === true;
 }
 
+/** Whether it reads what a tenant has, so that an operator may name another one. */
+export function isOfTenant(method: string, url: string): boolean {
+  return routeOf(method, url)?.ofTenant === true;
+}
+
 /** The second scope that a key needs for it; undefined: one is enough. */
 export function secondScopeOf(method: string, url: string): Scope | undefined {
   return routeOf(method, url)?.also;

@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import * as z from 'zod';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { AccessClient } from '../contract/access/access.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
+import { tenantSchema } from '../contract/access/tenant-name.ts';
 import { operation, type OPERATIONS, schemaOf } from '../contract/operations/operations.ts';
 import { type Operation, PATH_PARAMS } from '../contract/operations/operation.ts';
 import {
@@ -60,12 +62,25 @@ function schemaOfRoute(name: OperationName): FastifySchema {
     ...(names.length > 0 && {
       params: z.strictObject(Object.fromEntries(names.map((param) => [param, PATH_PARAMS[param]]))),
     }),
-    querystring: query,
+    querystring: withTenant(name, query),
     ...(headers && { headers }),
     ...(body && { body: schemaOf(body) }),
     response: answersOf(operation(name)),
   };
 }
+
+/** Queries of routes that read what a tenant has may name another one; the access check takes it out. */
+function withTenant(name: OperationName, query: z.ZodObject): z.ZodObject {
+  const { ofTenant }: Route = ROUTES[name];
+  return ofTenant === true && !('tenant' in query.shape) ? query.extend({ tenant: ownTenantSchema.optional() }) : query;
+}
+
+/** Where no key is needed there is one tenant. */
+const ownTenantSchema = tenantSchema
+  .refine((tenant) => tenant === DEFAULT_TENANT, 'needs a key with the scope admin of the tenant default')
+  .describe(
+    'Tenant whose data are read. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.',
+  );
 
 export interface CalledClients {
   readonly client: DirectiveClient;

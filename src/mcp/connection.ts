@@ -7,6 +7,7 @@ import type { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
+import type { OnOutput } from './transport/output-tail.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './transport/reconnect-delay.ts';
@@ -46,6 +47,8 @@ export interface ConnectionOptions {
   /** Default: none. */
   readonly tokens?: TokenSource | null;
   readonly logger: Logger;
+  /** Gets the output of the server's program. Default: the log alone has it. */
+  readonly onOutput?: OnOutput | undefined;
   readonly random: () => number;
   readonly schemas: SchemaChecks;
   /** Redacts what the server lists. */
@@ -176,13 +179,14 @@ class ServerConnection implements Connection {
 
   /** One attempt: connects and reads the tools, or records a fault. */
   async #open(): Promise<Session | null> {
-    const { server, tokens = null, logger } = this.#given;
+    const { server, tokens = null, logger, onOutput } = this.#given;
     this.#openingSince = performance.now();
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
     const opened = await openSession({
       server,
       tokens,
       logger,
+      onOutput,
       memory: this.#memory,
       stopped: this.#stopping.signal,
       probeTimeoutMs: Math.min(probeMs, MAX_PROBE_MS),

@@ -26,6 +26,7 @@ import { createPace } from './pace.ts';
 import { createReplyGate } from './questions/reply-gate.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { openedSession, type Session, type SessionTransport, type TransportKind } from './session.ts';
+import type { OnOutput } from './transport/output-tail.ts';
 import { createStdioTransport } from './transport/stdio-transport.ts';
 import { TASKS_EXTENSION } from './tasks/task.ts';
 
@@ -47,6 +48,8 @@ export interface OpenOptions {
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
   readonly logger: Logger;
+  /** Gets the output of the server's program. Default: the log alone has it. */
+  readonly onOutput?: OnOutput | undefined;
   /** Most time for an attempt by one transport, milliseconds. Default: that of the server's program, or 90 000. */
   readonly connectMs?: number;
 }
@@ -83,7 +86,8 @@ function addressText(url: string): string {
 }
 
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
-  const transport = (): SessionTransport => createStdioTransport(stdio, options.logger);
+  const transport = (): SessionTransport => 
+    createStdioTransport(stdio, options.logger, options.onOutput);
   if (options.memory.legacyOnly) return connect(options, 'stdio', transport, true);
   const opened = await connect(options, 'stdio', transport, false);
   // The server has ended at a message that is not `initialize`, or has not answered it.

@@ -36,6 +36,8 @@ export interface McpPoolOptions {
   readonly logins?: LoginStore | null;
   /** Those of the process, to which those of the servers are added. Default: a list of their own. */
   readonly secrets?: KnownSecrets;
+  /** Gets the output of the program of a server, with secrets redacted. Default: the log alone has it. */
+  readonly onOutput?: ((server: string, line: string, suppressed: number) => void) | undefined;
 }
 
 export interface McpPool {
@@ -151,7 +153,7 @@ function hidingReports(request: ToolCallRequest, hide: KnownSecrets['hideIn']): 
   };
 }
 
-interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins'> {
+interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins' | 'onOutput'> {
   readonly schemas: SchemaChecks;
   readonly secrets: KnownSecrets;
   readonly active: Set<CallDeadline>;
@@ -173,6 +175,7 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     server,
     tokens,
     logger,
+    onOutput: (line, suppressed) => pool.onOutput?.(name, hide(line), suppressed),
     random,
     schemas,
     hide,

@@ -5,7 +5,7 @@ import type { EndWithJob } from '../store/request/endings.ts';
 import { prepareScripts, type ScriptReply } from '../store/scripts.ts';
 import { pause } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { newShortId } from '../platform/telemetry/identifier.ts';
+import { newClaimToken, newShortId } from '../platform/telemetry/identifier.ts';
 import type { Handed } from './hand-over.ts';
 import { isJobData, type JobData } from './job.ts';
 import { createLaneOffers, type Offering } from './lane-offers.ts';
@@ -231,7 +231,7 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
 
   /** Takes a job by BullMQ's own script, which knows of pauses, limits and delays. */
   async function pullPlainly(): Promise<readonly TakenJob[]> {
-    const lock = newShortId();
+    const lock = newClaimToken();
     return theirsIn(await backend.moveToActive(lock), lock, looks);
   }
 

@@ -4,7 +4,7 @@ import { createOwnChannel } from '../store/log/own-channel.ts';
 import type { SubscriptionsOptions } from '../store/log/subscriptions.ts';
 import type { KeySpace } from '../store/keys.ts';
 import type { Startable } from '../platform/lifecycle.ts';
-import { newShortId } from '../platform/telemetry/identifier.ts';
+import { newClaimToken } from '../platform/telemetry/identifier.ts';
 
 /** One job for one offered slot. */
 export interface Handed {
@@ -41,7 +41,7 @@ export function createHandOver(
   subscription: SubscriptionsOptions & { onError: (error: Error) => void },
   keys: Pick<KeySpace, 'handed'>,
 ): HandOver {
-  const process = newShortId();
+  const process = newClaimToken();
   const lanes = new Map<string, (handed: Handed) => void>();
   let clock: { now: number; askedAt: number } | undefined;
 

@@ -4,7 +4,7 @@ import { EARLY_SLACK_MS } from '../store/request/claim-request.ts';
 import type { EndWithJob } from '../store/request/endings.ts';
 import { namedIn, type ScriptReply } from '../store/scripts.ts';
 import { type ClaimVerdict, claimVerdict } from '../store/request/verdicts.ts';
-import { newShortId } from '../platform/telemetry/identifier.ts';
+import { newClaimToken } from '../platform/telemetry/identifier.ts';
 import type { Confirm } from './durability.ts';
 import type { Handed } from './hand-over.ts';
 
@@ -60,7 +60,7 @@ export function askFor(
           claiming.serial,
           claiming.owesStart ? 1 : 0,
         ];
-  const words = [newShortId(), lockMs, Date.now(), ...claim, sweep];
+  const words = [newClaimToken(), lockMs, Date.now(), ...claim, sweep];
   return {
     askedAt: performance.now(),
     claims: claiming !== null,

@@ -9,6 +9,7 @@ import { createKeyRecords, type KeyRecords } from '../http/access/key-records.ts
 import { createKeyService } from '../http/access/key-service.ts';
 import { createKeyUses } from '../http/access/key-uses.ts';
 import { createKnownKeys, type KnownKeys } from '../http/access/known-keys.ts';
+import { createOtherTenants, type OtherTenants } from '../http/access/other-tenants.ts';
 import { createPersons } from '../http/access/persons.ts';
 import { createSessionRecords } from '../http/access/session-records.ts';
 import { createSessions, type Sessions } from '../http/access/sessions.ts';
@@ -43,6 +44,7 @@ export interface Access extends Startable {
   readonly sessions: Sessions;
   readonly login: LoginDoor | null;
   readonly audit: Audit;
+  readonly others: OtherTenants;
   readonly spend: SpendBudget;
   readonly keys: AccessClient;
 }
@@ -100,6 +102,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     login: oidc === undefined ? null : createLogin(store, oidc, { knowsTenant, logger: options.logger }),
     sessions: createSessions({ ...sessionParts, audit }),
     audit,
+    others: createOtherTenants(audit),
     spend: createKeyBudget(connection, names, store.limitsOf),
     keys: createKeyService({ records, known, log, charge, isOpen: () => gate.isOpen, hasOtherAdmin }),
     async start() {

@@ -7,7 +7,7 @@ import { createSchemaChecks, type SchemaChecks } from '../platform/json-schema/s
 import type { Startable } from '../platform/lifecycle.ts';
 import type { ModelProviders } from '../models/providers.ts';
 import type { LoginStore } from '../mcp/oauth/login-store.ts';
-import type { McpPool } from '../mcp/pool.ts';
+import type { McpPool, McpPoolOptions } from '../mcp/pool.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import { mcpServers } from './roles/mcp-servers.ts';
 import { withModules } from './roles/tool-pool.ts';
@@ -31,6 +31,8 @@ export interface AdapterOptions {
   secrets?: KnownSecrets;
   /** Where the logins at MCP servers are. Default: nowhere. */
   logins?: LoginStore | null;
+  /** Option of `McpPoolOptions`. */
+  onOutput?: McpPoolOptions['onOutput'];
 }
 
 /** Throws `ConfigError` when a provider has no key, or a script cannot be used. */
@@ -40,10 +42,18 @@ export function createAdapters({
   logger,
   secrets = createKnownSecrets(),
   logins = null,
+  onOutput,
 }: AdapterOptions): Adapters {
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
-  const servers = mcpServers(config, { logger, secrets, schemas, logins, agents: modules.agents });
+  const servers = mcpServers(config, {
+    logger,
+    secrets,
+    schemas,
+    logins,
+    onOutput,
+    agents: modules.agents,
+  });
   const tools = withModules(servers, modules.tools, logger);
   return {
     servers,

@@ -27,6 +27,7 @@ import { createSubmitter } from '../directives/submit.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { TracePage } from '../directives/read/views.ts';
 import { answerChecks } from './answer-checks.ts';
+import { readOutput } from '../features/server-output/server-output.ts';
 import { requestListsOf } from './search.ts';
 import type { ScheduleOwner } from '../features/schedules/schedule-record.ts';
 import { schedulesOf } from './schedules.ts';
@@ -101,6 +102,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     ...readPartsOf(store, options),
     payloads,
     lists: requestListsOf(store),
+    output: async (server) => readOutput(connection, keys, server),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
     schedules: schedulesOf(store, capacity, options),
     answer: answererOf(store, schemas, requestBytes),
@@ -108,6 +110,8 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     catalog,
     lanes: queue.lanes,
     later: records.later,
+    changes: records.changes,
+    reports: store.reports,
     runs: runsOf(store, capacity, options),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
@@ -127,6 +131,7 @@ function readPartsOf({ catalog, queue, records }: Store, options: ClientOptions)
     gates: queue.gated,
     waits: createLaneWaits({ catalog, lanes: queue.lanes }),
     notices: createNoticeReader(records),
+    workerNames: catalog.workers.names,
     tracePage: tracePageOf(options.traceUrl ?? null),
   };
 }

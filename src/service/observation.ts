@@ -9,6 +9,7 @@ import type { Modules } from '../agents/modules/modules.ts';
 import type { Hearing } from '../store/log/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import { redisClock } from '../platform/redis/clock.ts';
+import { createStatsCounter, type StatsCounter } from '../features/stats/stats-writer.ts';
 import { openThings } from '../store/request/open-things.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { createListBuild } from '../store/search/list-build.ts';
@@ -31,6 +32,7 @@ export interface Observation {
   metrics: Metrics;
   traces: Traces;
   failures: FailureLog;
+  stats: StatsCounter;
   reports: Reports;
 }
 
@@ -67,7 +69,8 @@ export function createObservation(observed: ObservedProcess): Observation {
   const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
   const traces = createTraces(tracingSettings(observed), logger, metrics.meters);
   const failures = createFailureLog(logger);
-  return { metrics, traces, failures, reports: createReports(metrics.meters, failures) };
+  const stats = createStatsCounter();
+  return { metrics, traces, failures, stats, reports: createReports(metrics.meters, failures, stats.count) };
 }
 
 function resourceOf({ config, processId }: ObservedProcess): Record<string, string> {

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { BEAT_MS, type WorkerEntry, type Workers } from '../store/catalog/workers.ts';
 import { asError, settledWithin, type Startable } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
+import { PROCESS_CODE } from '../platform/telemetry/identifier.ts';
 import { roleNames, type Roles } from './roles/roles.ts';
 import { version } from '../version.ts';
 
@@ -54,7 +55,7 @@ export function createPresence(options: PresenceOptions): Presence {
   });
 
   async function beat(): Promise<void> {
-    const drain = await workers.beat(processId, entry());
+    const drain = await workers.beat(processId, entry(), PROCESS_CODE);
     if (drain === draining || stopping) return;
     draining = drain;
     for (const server of servers) server.setDraining(drain);

@@ -24,7 +24,8 @@ import { createListBuilder, type ListBuilderReports } from '../store/search/list
 import { createReindex } from '../store/search/reindex.ts';
 import { createRequestList } from '../store/search/request-list.ts';
 import { createRowReader, type RowReader } from '../store/search/row-reader.ts';
-import { createSearchIndex } from '../store/search/search-index.ts';
+import { createStatsReader } from '../features/stats/stats-reader.ts';
+import { createSearchIndex, indexedTenants } from '../store/search/search-index.ts';
 import { createSmallReader } from '../store/search/small-requests.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import type { Store } from './store.ts';
@@ -35,12 +36,20 @@ const DOCUMENT_BYTES = 2_097_152;
 export function requestListsOf(store: Store): RequestLists {
   const { connection, keys, records, limitsOf } = store;
   const { changes, journal } = records;
-  if (!changes.isListed) return { requests: refuseList, approvals: refuseList, reindex: refuseList };
+  const stats = createStatsReader(connection, keys, redisClock(connection));
+  if (!changes.isListed) return { requests: refuseList, approvals: refuseList, reindex: refuseList, stats };
   const index = createSearchIndex(connection, keys, limitsOf);
   const storedOf = createTenantBytes(connection, keys, limitsOf).of;
   const build = createListBuild(connection, keys);
   return {
-    requests: createRequestList({ index, changes, build, storedOf, now: redisClock(connection) }),
+    requests: createRequestList({
+      index,
+      changes,
+      build,
+      storedOf,
+      tenants: async () => indexedTenants(connection, keys),
+      now: redisClock(connection),
+    }),
     approvals: createApprovalList({
       index,
       changes,
@@ -49,6 +58,7 @@ export function requestListsOf(store: Store): RequestLists {
       now: journal.now,
     }),
     reindex: createReindex(build, changes),
+    stats,
   };
 }
 

@@ -2,7 +2,7 @@
 // Must never hold behaviour of its own.
 import { endNotices } from '../config/webhooks.ts';
 import { tenantLimits } from '../config/tenants.ts';
-import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { currentSpender } from '../http/access/caller.ts';
@@ -22,8 +22,11 @@ import type { RedisConnection } from '../platform/redis/connection.ts';
 import { createRedisOutage } from '../platform/redis/outage.ts';
 import { askRedis } from '../platform/redis/reach.ts';
 import { openLog } from '../platform/telemetry/log.ts';
+import { newShortId, PROCESS_CODE } from '../platform/telemetry/identifier.ts';
 import type { SpanRole } from '../platform/telemetry/traces/span.ts';
 import { spansOfRole } from '../platform/telemetry/traces/spans.ts';
+import { createOutputGatherer, createOutputWriter } from '../features/server-output/server-output.ts';
+import { createStatsWriter } from '../features/stats/stats-writer.ts';
 import { createAdapters } from './adapters.ts';
 import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
@@ -72,7 +75,9 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const stores = [turns, work, entry].filter((store) => store !== null);
 
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
-  const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
+  const output = createOutputGatherer(shared.processId);
+  const adapters = roles.worker ? createAdapters({ ...shared, logins, onOutput: output.add }) : null;
+  const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([
     emitToolError,
@@ -99,6 +104,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     ...storeParts(stores, shared, { leaving: presence?.leaving ?? null, registry }),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
+    ...writesOutput,
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api, ...api.parts] : []),
@@ -109,6 +115,21 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
   const urls = { url: () => api?.url() ?? null, metricsUrl: () => probes?.url() ?? null };
   return serviceOf(parts, { ...urls, drainMs, logger: shared.logger });
+}
+
+/** Longest part of a host's name in the id of a process. */
+const LONGEST_HOST = 48;
+
+let services = 0;
+
+/** New with each start, and tells a reader of an old attempt which host and process made it. Claims have its first part. */
+function processName(): string {
+  const host = hostname()
+    .replaceAll(/[^A-Za-z0-9-]/g, '-')
+    .slice(0, LONGEST_HOST);
+  services += 1;
+  const code = services === 1 ? PROCESS_CODE : newShortId().slice(-PROCESS_CODE.length);
+  return `${code}.${host}.${process.pid}`;
 }
 
 /** Work of this process that is not recorded yet, by name: attempts, runs. */
@@ -122,7 +143,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const secrets = secretsOf(config);
   const logger = openLog({ level: config.logLevel, format: config.logFormat, secrets });
-  const processId = randomUUID();
+  const processId = processName();
   const observation = createObservation({ config, modules, processId, logger, secrets });
   const underWay: UnderWay = new Map();
   const waiting = () => Object.fromEntries([...underWay].map(([name, count]) => [name, count()]));
@@ -263,7 +284,7 @@ function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced
 /** One sweeper, and one entry among those who are there, whatever number of connections. */
 function storeParts(
   stores: readonly Store[],
-  { config, observation: { traces }, ...shared }: Shared,
+  { config, observation: { traces, stats }, ...shared }: Shared,
   { leaving, registry }: { leaving: Startable | null; registry: Registry },
 ): Startable[] {
   const [first] = stores;
@@ -277,10 +298,12 @@ function storeParts(
   const archiving = [archiver, removing].filter((part) => part !== null);
   const firing = first ? [firingOn(first, registry, { config, ...shared })] : [];
   const gates = first ? [gatesOn(first, shared)] : [];
+  const counting = first ? [createStatsWriter({ ...first, ...shared, counter: stats })] : [];
   return [
     ...stores.map(closing),
     ...(leaving ? [leaving] : []),
     traces,
+    ...counting,
     ...sweeping,
     ...gates,
     ...archiving,

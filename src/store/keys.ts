@@ -84,6 +84,12 @@ export interface KeySpace {
   /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
    * beginning of the sorted sets of what rows have in common. */
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
+  /** String: id of the process whose claims end with this code. */
+  process(code: string): string;
+  /** List of the newest lines of a server's output, JSON. */
+  serverOutput(server: string): string;
+  /** Beginning of the keys of a tenant's statistics, all in one slot; `*`: of all tenants together. */
+  stats(tenant: string): string;
   /** Hash: what each request of a tenant with such a limit holds, bytes; the field '' has the sum. In the slot of its search index. */
   storedBytes(tenant: string): string;
   /** Sorted set of schedules, score = when to look at each, milliseconds since the epoch. All keys of schedules are in one slot. */
@@ -168,6 +174,9 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     searchTenants: `${prefix}:search-tenants`,
     listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
+    process: (code) => `${prefix}:process:${code}`,
+    serverOutput: (server) => `${prefix}:output:${server}`,
+    stats: (tenant) => `${prefix}:{stats:${tenant}}:`,
     storedBytes: (tenant) => `${prefix}:{search:${tenant}}:bytes`,
     ...channels(prefix),
   };

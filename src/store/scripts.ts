@@ -98,6 +98,7 @@ export type ScriptName =
   | 'search-trim'
   | 'search-write'
   | 'start'
+  | 'stats-add'
   | 'tenant-enter'
   | 'tenant-leave'
   | 'task-drop'

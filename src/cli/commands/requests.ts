@@ -10,7 +10,7 @@ import { instantText, table, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
 import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
-import { pastInstantOption, wholeNumber } from '../options/option-values.ts';
+import { decimal, pastInstantOption, wholeNumber } from '../options/option-values.ts';
 
 interface FilterOptions {
   readonly status?: RequestFilter['status'];
@@ -22,12 +22,16 @@ interface FilterOptions {
   readonly since?: string;
   readonly until?: string;
   readonly q?: string;
+  readonly score?: string;
+  readonly scoreMin?: number;
+  readonly scoreMax?: number;
 }
 
 interface ListOptions extends FilterOptions {
   readonly limit?: number;
   readonly cursor?: string;
   readonly watch?: true;
+  readonly tenant?: string;
 }
 
 interface BulkOptions extends FilterOptions {
@@ -57,6 +61,7 @@ export function addRequests({ program, withClient }: CommandLine): void {
   filtered(requests.command('list', { isDefault: true }).description('show those that fit, newest first'))
     .option('--limit <count>', 'at most this many; default: 50', wholeNumber)
     .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--tenant <name>', 'those of another tenant, or * for all: for administrators of the tenant default')
     .option('--watch', 'then show each one that is new or changes, until interrupted')
     .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
   bulk(requests.command('cancel').description('cancel those that fit and have not ended'))
@@ -85,6 +90,9 @@ function filtered(command: Command): Command {
     .option('--error-type <type>', 'only with an error of this type')
     .option('--tag <tag>', 'only with this tag')
     .option('--conversation <id>', 'only of this conversation')
+    .option('--score <name>', 'only with a score of this name')
+    .option('--score-min <value>', 'only with that score of at least this', decimal)
+    .option('--score-max <value>', 'only with that score of at most this', decimal)
     .option('--since <when>', 'only created since then: 2h, 7d, noon, yesterday, 14:30, or an instant', when)
     .option('--until <when>', 'only created before then', when)
     .option('--q <words>', 'only with these words in question, names or tags, or at the beginning of the id');
@@ -96,8 +104,8 @@ function when(text: string): string {
 }
 
 async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
-  const { limit, cursor } = options;
-  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor });
+  const { limit, cursor, tenant } = options;
+  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor, tenant });
   sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests);
@@ -119,7 +127,11 @@ function sayTimes({ terminal, json }: Invocation, { since, until }: FilterOption
 async function watch(invocation: Invocation, options: ListOptions, first: RequestListing): Promise<ExitCode> {
   const { client, interrupt } = invocation;
   let shown = new Map<string, string>();
-  for (let page = first; ; page = await client.requests({ ...filterOf(options), limit: options.limit })) {
+  for (let page = first; ; page = await client.requests({
+    ...filterOf(options),
+    limit: options.limit,
+    tenant: options.tenant,
+  })) {
     const now = new Map(page.requests.map((request) => [request.request_id, JSON.stringify(request)]));
     const changed = page.requests.filter(({ request_id: id }) => shown.get(id) !== now.get(id));
     show(invocation, changed.toReversed());
@@ -152,7 +164,7 @@ function row(request: ListedRequest, { paint }: Terminal): string[] {
   return [
     instantText(created_at),
     colour === undefined ? status : paint(colour, status),
-    request_id,
+    request.tenant === undefined ? request_id : `${request.tenant}~${request_id}`,
     oneLine(agent === null && more > 0 ? `${what} +${more}` : what, LONGEST_TEXT),
     took,
     oneLine(
@@ -242,8 +254,10 @@ function bodyOf(options: BulkOptions): BulkCancelBody {
 }
 
 function filterOf(options: FilterOptions): RequestFilter {
-  const { status, agent, tool, errorType: error_type, tag, conversation, since, until, q } = options;
-  const given = { status, agent, tool, error_type, tag, conversation, since, until, q };
+  const { errorType: error_type, scoreMin: score_min, scoreMax: score_max, ...named } = options;
+  const { status, agent, tool, tag, conversation, since, until, q, score } = named;
+  const words = { status, agent, tool, error_type, tag, conversation, since, until, q };
+  const given = { ...words, score, score_min, score_max };
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as RequestFilter;

@@ -11,7 +11,7 @@ import { oneLine, type Paint } from '../terminal.ts';
 import { defaultVerb } from '../options/option-values.ts';
 
 /** Enough of an id to tell the processes of one installation apart. */
-const SHOWN_CHARACTERS = 8;
+const SHOWN_CHARACTERS = 6;
 
 export function addWorkers({ program, withClient }: CommandLine): void {
   const verbs = program.command('workers').description('the processes of the service');

@@ -15,6 +15,7 @@ export const AUDITED_ACTIONS = [
   'prioritize',
   'score',
   'redrive',
+  'read_tenant',
   'drain_worker',
   'resume_worker',
   'reindex',

@@ -10,3 +10,9 @@ export const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 /** Schema of the name of a tenant. */
 export const tenantSchema = z.string().regex(TENANT_NAME, TENANT_FORM);
+
+/** All tenants, where an operator may name one. */
+export const ALL_TENANTS = '*';
+
+/** Schema of a tenant that an operator names, or of all of them. */
+export const anyTenantSchema = z.union([z.literal(ALL_TENANTS), tenantSchema]);

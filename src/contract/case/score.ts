@@ -9,14 +9,15 @@ export const SCORE_SIGNAL = 'score.recorded';
 /** Most scores of one request. */
 export const MOST_SCORES = 1_000;
 
-const nameSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ . -');
+/** Schema of the name of a score. */
+export const scoreNameSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ . -');
 
 /** Schema of a score. */
 export const scoreBodySchema = z.strictObject({
   score_id: identifierSchema
     .optional()
     .describe('Id of the score; the same id with the same content is the same score. Default: generated.'),
-  name: nameSchema.describe('Name of the score, 1 to 64 characters of A-Z a-z 0-9 _ . -'),
+  name: scoreNameSchema.describe('Name of the score, 1 to 64 characters of A-Z a-z 0-9 _ . -'),
   value: z.number().describe('Value of the score; its unit and range are those of its name.'),
   passed: z.boolean().optional().describe('Whether the request passed. Absent: the value alone counts.'),
   comment: z.string().max(4_096).optional().describe('Explanation, at most 4,096 characters. Default: none.'),

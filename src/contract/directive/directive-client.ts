@@ -19,6 +19,8 @@ import type { Prioritized } from './flow.ts';
 import type { LaneListing } from '../request/lane-listing.ts';
 import type { RecordedScore, ScoreBody } from '../case/score.ts';
 import type { RequestListing, RequestQuery } from '../request/request-listing.ts';
+import type { Search, SearchQuery } from '../request/search.ts';
+import type { Stats, StatsQuery } from '../request/stats.ts';
 import type { RequestTrace } from '../request/request-trace.ts';
 import type { DirectiveView, RequestView } from '../request/request-view.ts';
 import type {
@@ -36,6 +38,7 @@ import type { ScheduleClient } from '../schedule/schedule.ts';
 import type { SignalPage } from '../signal/signal-page.ts';
 import type { Signal, TerminalSignal } from '../signal/signal.ts';
 import type { Submission } from './submission.ts';
+import type { ServerOutput } from '../tool/server-output.ts';
 import type { ToolListing } from '../tool/tool-listing.ts';
 import type { InputAnswerBody, RecordedAnswer } from '../tool/tool-question.ts';
 import type { WorkerDrain, WorkerListing } from '../request/worker-listing.ts';
@@ -140,6 +143,10 @@ export interface DirectiveClient {
   request(requestId: string): Promise<RequestView | null>;
   /** Requests that match every filter, newest first. Changes of the last second may be missing. */
   requests(query?: RequestQuery): Promise<RequestListing>;
+  /** Requests, tools, agents and schedules that contain some words. */
+  search(query: SearchQuery): Promise<Search>;
+  /** Statistics over time. Refused with `forbidden` where the caller may not read the tenant that it names. */
+  stats(query?: StatsQuery): Promise<Stats>;
   /** Open approvals of calls and budgets, and open questions of tools. */
   approvals(query?: ApprovalQuery): Promise<ApprovalListing>;
   /** Trace of a request. `limit`: maximum number of directives. Refused with `not_found` where the request does not exist. */
@@ -205,6 +212,8 @@ export interface DirectiveClient {
   agents(): Promise<AgentListing>;
   /** Tools of all servers. `remembered` adds those of servers that no worker serves now, as they were within a day. Default: false. */
   tools(options?: { remembered?: boolean }): Promise<ToolListing>;
+  /** Newest lines that the program of an MCP server has written to stderr. Refused with `not_found` for an unknown server. */
+  serverOutput(server: string): Promise<ServerOutput>;
   /** Lanes with their waiting and active directives. */
   lanes(): Promise<LaneListing>;
   /** Budgets of today that apply to the tenant. A key without `admin` sees no budget of another key. */

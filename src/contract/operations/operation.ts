@@ -1,6 +1,6 @@
 // The description of one HTTP operation, and the schemas of what is sent in its path, query and headers.
 import * as z from 'zod';
-import { identifierSchema } from '../identifiers.ts';
+import { identifierSchema, serverNameSchema } from '../identifiers.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../directive/keyed-ids.ts';
 import { scheduleIdSchema } from '../schedule/schedule.ts';
 
@@ -64,6 +64,7 @@ export const PATH_PARAMS = {
     .describe('Id of the question: that of its directive, a dot and a number.'),
   schedule_id: scheduleIdSchema.describe('Id of the schedule.'),
   worker_id: identifierSchema.describe('Id of the process.'),
+  server_name: serverNameSchema.describe('Name of the MCP server.'),
   key_id: identifierSchema.describe('Id of the key: its part after `adj_` that may be shown.'),
 } as const;
 
@@ -76,6 +77,15 @@ export function wholeNumber(min: number, max: number, description: string) {
     })
     .transform(Number)
     .meta({ type: 'integer', minimum: min, maximum: max, description });
+}
+
+/** A number in a query: decimal digits, with a sign or a fraction where it has one. */
+export function decimal(description: string) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}(?:\.\d{1,15})?$/, 'must be a decimal number')
+    .transform(Number)
+    .meta({ type: 'number', description });
 }
 
 /** `true` or `false` in a query. */

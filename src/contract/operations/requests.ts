@@ -18,12 +18,16 @@ import {
   LARGEST_LISTING,
   requestFilterSchema,
   requestListingSchema,
+  TENANT_IN_LIST,
 } from '../request/request-listing.ts';
 import { requestTimelineSchema } from '../request/request-timeline.ts';
 import { DEFAULT_TRACED, MOST_TRACED, requestTraceSchema } from '../request/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../request/request-view.ts';
 import { signalPageSchema } from '../signal/signal-page.ts';
-import { type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
+import { DEFAULT_FOUND, MOST_FOUND, searchFilterSchema, searchSchema } from '../request/search.ts';
+import { anyTenantSchema } from '../access/tenant-name.ts';
+import { DEFAULT_SERIES, MOST_SERIES, statsFilterSchema, statsSchema } from '../request/stats.ts';
+import { decimal, type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
 
 const LARGEST_LOG_PAGE = 1_000;
 /** Default number of signals of a page. */
@@ -66,10 +70,38 @@ export const REQUEST_OPERATIONS = {
         .regex(CURSOR_PATTERN, 'must be the `next` of a page')
         .optional()
         .describe('The `next` of the page before.'),
+      score_min: decimal('Only with the score `score` of at least this value.').optional(),
+      score_max: decimal('Only with the score `score` of at most this value.').optional(),
+      tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
       limit: pageSize(LARGEST_LISTING, DEFAULT_LISTING),
     }),
     answer: ['request-listing', requestListingSchema],
     problems: [409],
+  },
+  search: {
+    tag: 'requests',
+    summary: 'Requests, tools, agents and schedules that contain some words',
+    description: 'The first entries of each kind. Each list has more, and more filters.',
+    query: searchFilterSchema.extend({
+      limit: wholeNumber(
+        1,
+        MOST_FOUND,
+        `Maximum number of entries of each kind. Default: ${DEFAULT_FOUND}.`,
+      ).optional(),
+    }),
+    answer: ['search', searchSchema],
+    problems: [409],
+  },
+  stats: {
+    tag: 'requests',
+    summary: 'Starts, ends, failures, durations, tokens and money over time',
+    description:
+      'Counted as things happen, also of requests that have expired since. A process adds its counts every 2 s, so the newest ones may be missing, ' +
+      'and a process that dies loses those of 2 s at most. An interval keeps 64 names of each kind; further ones are `_other`.',
+    query: statsFilterSchema.extend({
+      limit: wholeNumber(1, MOST_SERIES, `Maximum number of series. Default: ${DEFAULT_SERIES}.`).optional(),
+    }),
+    answer: ['stats', statsSchema],
   },
   approvals: {
     tag: 'requests',

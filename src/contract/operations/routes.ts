@@ -18,6 +18,8 @@ export interface Route {
   readonly content?: 'query' | 'small' | 'list' | 'work';
   /** Concerns the work of all tenants: only keys of the default tenant may call it. Default: false. */
   readonly forOperators?: true;
+  /** Reads what a tenant has: keys with the scope `admin` of the default tenant may name another one by `?tenant=`. Default: false. */
+  readonly ofTenant?: true;
 }
 
 const REQUEST = '/v1/requests/:request_id';
@@ -26,9 +28,11 @@ const SCHEDULE = '/v1/schedules/:schedule_id';
 
 /** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
 export const CALLS = {
-  requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query' },
-  approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query' },
-  trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query' },
+  requests: { method: 'GET', path: '/v1/requests', scope: 'read', content: 'query', ofTenant: true },
+  search: { method: 'GET', path: '/v1/search', scope: 'read', content: 'query', ofTenant: true },
+  stats: { method: 'GET', path: '/v1/stats', scope: 'read', content: 'query', ofTenant: true },
+  approvals: { method: 'GET', path: '/v1/approvals', scope: 'read', content: 'query', ofTenant: true },
+  trace: { method: 'GET', path: `${REQUEST}/trace`, scope: 'read', content: 'query', ofTenant: true },
   again: { method: 'POST', path: `${REQUEST}/again`, scope: 'submit', also: 'read', content: 'work' },
   fork: { method: 'POST', path: `${REQUEST}/fork`, scope: 'submit', also: 'read', content: 'work' },
   'runs.start': { method: 'POST', path: '/v1/requests', scope: 'submit', content: 'work' },
@@ -39,8 +43,14 @@ export const CALLS = {
   'runs.decideAll': { method: 'POST', path: '/v1/approvals/decide', scope: 'decide', content: 'work' },
   answer: { method: 'POST', path: `${REQUEST}/inputs/:input_id`, scope: 'decide', content: 'work' },
   'schedules.create': { method: 'POST', path: '/v1/schedules', scope: 'submit', content: 'work' },
-  'schedules.list': { method: 'GET', path: '/v1/schedules', scope: 'read', content: 'query' },
-  'schedules.get': { method: 'GET', path: SCHEDULE, scope: 'read' },
+  'schedules.list': {
+    method: 'GET',
+    path: '/v1/schedules',
+    scope: 'read',
+    content: 'query',
+    ofTenant: true,
+  },
+  'schedules.get': { method: 'GET', path: SCHEDULE, scope: 'read', ofTenant: true },
   'schedules.replace': { method: 'PUT', path: SCHEDULE, scope: 'submit', content: 'work' },
   'schedules.pause': { method: 'POST', path: `${SCHEDULE}/pause`, scope: 'submit', content: 'small' },
   'schedules.resume': { method: 'POST', path: `${SCHEDULE}/resume`, scope: 'submit' },
@@ -49,13 +59,14 @@ export const CALLS = {
   cancelAll: { method: 'POST', path: '/v1/requests/cancel', scope: 'cancel', content: 'small' },
   redriveAll: { method: 'POST', path: '/v1/requests/redrive', scope: 'redrive', content: 'small' },
   reindex: { method: 'POST', path: '/v1/reindex', scope: 'admin', content: 'small', forOperators: true },
-  deadLetters: { method: 'GET', path: '/v1/dead-letters', scope: 'read', content: 'query' },
-  deadLetterGroups: { method: 'GET', path: '/v1/dead-letters/groups', scope: 'read' },
+  deadLetters: { method: 'GET', path: '/v1/dead-letters', scope: 'read', content: 'query', ofTenant: true },
+  deadLetterGroups: { method: 'GET', path: '/v1/dead-letters/groups', scope: 'read', ofTenant: true },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
+  serverOutput: { method: 'GET', path: '/v1/servers/:server_name/stderr', scope: 'admin', forOperators: true },
   agents: { method: 'GET', path: '/v1/agents', scope: 'read' },
   lanes: { method: 'GET', path: '/v1/lanes', scope: 'read' },
-  budgets: { method: 'GET', path: '/v1/budgets', scope: 'read' },
+  budgets: { method: 'GET', path: '/v1/budgets', scope: 'read', ofTenant: true },
   workers: { method: 'GET', path: '/v1/workers', scope: 'read' },
   'keys.list': { method: 'GET', path: '/v1/keys', scope: 'admin' },
   'keys.create': { method: 'POST', path: '/v1/keys', scope: 'admin', content: 'list' },
@@ -66,12 +77,12 @@ export const CALLS = {
 /** Routes with a handler of their own: they wait, stream, choose a status, or have no method of a client. */
 const OTHERS = {
   submit: { method: 'POST', path: '/v1/directives', scope: 'submit', content: 'work' },
-  request: { method: 'GET', path: REQUEST, scope: 'read' },
-  directive: { method: 'GET', path: DIRECTIVE, scope: 'read', content: 'query' },
-  payload: { method: 'GET', path: `${DIRECTIVE}/payload`, scope: 'read' },
-  signals: { method: 'GET', path: `${REQUEST}/signals`, scope: 'read', content: 'query' },
-  timeline: { method: 'GET', path: `${REQUEST}/timeline`, scope: 'read', content: 'query' },
-  archive: { method: 'GET', path: `${REQUEST}/archive`, scope: 'read' },
+  request: { method: 'GET', path: REQUEST, scope: 'read', ofTenant: true },
+  directive: { method: 'GET', path: DIRECTIVE, scope: 'read', content: 'query', ofTenant: true },
+  payload: { method: 'GET', path: `${DIRECTIVE}/payload`, scope: 'read', ofTenant: true },
+  signals: { method: 'GET', path: `${REQUEST}/signals`, scope: 'read', content: 'query', ofTenant: true },
+  timeline: { method: 'GET', path: `${REQUEST}/timeline`, scope: 'read', content: 'query', ofTenant: true },
+  archive: { method: 'GET', path: `${REQUEST}/archive`, scope: 'read', ofTenant: true },
   cancel: { method: 'POST', path: `${REQUEST}/cancel`, scope: 'cancel', content: 'small' },
   cancelDirective: { method: 'POST', path: `${DIRECTIVE}/cancel`, scope: 'cancel', content: 'small' },
   prioritize: { method: 'POST', path: `${DIRECTIVE}/priority`, scope: 'submit', content: 'small' },

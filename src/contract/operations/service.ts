@@ -18,6 +18,7 @@ import {
 import { instantSchema } from '../identifiers.ts';
 import { laneListingSchema } from '../request/lane-listing.ts';
 import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
+import { serverOutputSchema } from '../tool/server-output.ts';
 import { toolListingSchema } from '../tool/tool-listing.ts';
 import { workerDrainSchema, workerListingSchema } from '../request/worker-listing.ts';
 import { anyQuery, flag, type Operation, pageSize } from './operation.ts';
@@ -44,6 +45,14 @@ export const SERVICE_OPERATIONS = {
       ).optional(),
     }),
     answer: ['tool-listing', toolListingSchema],
+  },
+  serverOutput: {
+    tag: 'service',
+    summary: 'The newest lines that the program of an MCP server has written to stderr',
+    description:
+      'Of servers that workers start, with secrets redacted by their values. A server without output has no lines; neither has one that is reached by HTTP.',
+    answer: ['server-output', serverOutputSchema],
+    problems: [404],
   },
   agents: {
     tag: 'service',

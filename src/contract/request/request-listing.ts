@@ -1,8 +1,10 @@
 // Requests as a list shows them, the filters of the list, and its counts.
 // Must never hold arguments or results: whoever wants those reads the request.
 import * as z from 'zod';
+import { anyTenantSchema } from '../access/tenant-name.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
+import { scoreNameSchema } from '../case/score.ts';
 import { LONGEST_TAG } from '../directive/tags.ts';
 
 const count = z.int().min(0);
@@ -50,6 +52,23 @@ export const listedRequestSchema = z.object({
   begins_at: instantSchema
     .optional()
     .describe('Earliest start (UTC) of its run or open directives. Absent or past: it may begin.'),
+  scores: z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the score.'),
+        value: z.number().describe('Its newest value.'),
+        passed: z.boolean().optional().describe('Whether the request passed. Absent: the value alone counts.'),
+      }),
+    )
+    .optional()
+    .describe('Newest score of each name, at most 16. Absent: none.'),
+  archived: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Present where the request has expired, and `GET /v1/requests/{r}/archive` still has it. Absent: not expired.',
+    ),
+  tenant: z.string().optional().describe('Tenant of the request. Present in lists of all tenants.'),
   tokens: z
     .object({
       input: count.describe('Number of input tokens.'),
@@ -121,6 +140,9 @@ export const requestFilterSchema = z.strictObject({
   error_type: name.optional().describe('Only with an error of this type.'),
   tag: z.string().min(1).max(LONGEST_TAG).optional().describe('Only with this tag.'),
   conversation: identifierSchema.optional().describe('Only of this conversation.'),
+  score: scoreNameSchema.optional().describe('Only with a score of this name.'),
+  score_min: z.number().optional().describe('Only with the score `score` of at least this value.'),
+  score_max: z.number().optional().describe('Only with the score `score` of at most this value.'),
   since: instantSchema.optional().describe('Only created at or after this instant.'),
   until: instantSchema.optional().describe('Only created before this instant.'),
   q: z
@@ -133,8 +155,12 @@ export const requestFilterSchema = z.strictObject({
     ),
 });
 
-/** Between the milliseconds of the last request of a page and its id. */
-export const CURSOR_PATTERN = /^\d{1,15}\.[A-Za-z0-9._:-]{1,128}$/;
+/** Between the milliseconds of the last request of a page and its id, with the tenant before it in a list of all tenants. */
+export const CURSOR_PATTERN = /^\d{1,15}\.(?:[a-z0-9-]{1,32}~)?[A-Za-z0-9._:-]{1,128}$/;
+
+/** Description of the tenant in the query of a list. */
+export const TENANT_IN_LIST =
+  'Tenant whose requests are listed, `*`: of all. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.';
 
 /** A place in a list of requests; the id is as its tenant knows it. */
 export interface ListPlace {
@@ -172,6 +198,7 @@ export const requestQuerySchema = requestFilterSchema.extend({
     .max(LARGEST_LISTING)
     .optional()
     .describe('Maximum number of requests of a page. Default: 50.'),
+  tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
 });
 
 /** Status of a request. */
@@ -180,6 +207,8 @@ export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 export type AskedFor = (typeof ASKED_FOR)[number];
 /** Request in a list. */
 export type ListedRequest = z.infer<typeof listedRequestSchema>;
+/** Score of a request in a list. */
+export type ListedScore = NonNullable<ListedRequest['scores']>[number];
 /** Page of requests, newest first. */
 export type RequestListing = z.infer<typeof requestListingSchema>;
 /** Filter for requests. */

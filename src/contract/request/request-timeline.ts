@@ -30,7 +30,7 @@ export const timelineAttemptSchema = tracedAttemptSchema
   })
   .extend({
     n: z.int().min(1).describe('Number of the attempt, as signals carry it.'),
-    worker: z.string().optional().describe('Id of the process that executed it. Absent: unknown.'),
+    worker: tracedAttemptSchema.shape.worker,
   });
 
 /** A later version may name other kinds. */

@@ -39,6 +39,12 @@ export const tracedAttemptSchema = z.object({
     ),
   redelivered: z.boolean().describe('Whether the worker of the previous attempt died.'),
   model: z.string().nullable().describe('Model that was called; null: none, or unknown.'),
+  worker: z
+    .string()
+    .optional()
+    .describe(
+      'Id of the process that executed it, as `GET /v1/workers` lists it: `<random>.<host>.<pid>`. Absent: unknown.',
+    ),
 });
 
 /** Something that happened between: a wait, an approval, a cancellation. */

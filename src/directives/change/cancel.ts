@@ -192,9 +192,9 @@ function reportCancelled(
   record: DirectiveRecord,
   reason: string | undefined,
 ): void {
-  const { request_id: requestId, id, type } = directive;
+  const { request_id: requestId, id } = directive;
   const error = cancelledError(reason ?? null, mayHaveRun(record, directive));
-  reports.ended({ requestId, id, type, lane: record.lane, traceparent, error, durationMs: null });
+  reports.ended({ requestId, id, directive, lane: record.lane, traceparent, error, durationMs: null });
 }
 
 function cancelledSignal(

@@ -11,18 +11,22 @@ import { readInput } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { contentDigest } from '../../store/request/content-digest.ts';
+import type { Reports } from '../../platform/telemetry/reports.ts';
+import type { ChangedRequests } from '../../store/index/changed-requests.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import { unknownRequest } from '../read/not-found.ts';
 import { requestFull } from '../read/request-full.ts';
 
 interface ScoreParts {
   readonly journal: Pick<Journal, 'score' | 'log'>;
+  readonly changes: Pick<ChangedRequests, 'note'>;
+  readonly reports: Pick<Reports, 'count'>;
   /** The context that its run was started in; null: it has no run. */
   readonly runs: { traceparent(requestId: string): Promise<string | null> };
 }
 
 /** Throws `DirectiveRefused` (`not_found`, `id_conflict`, `request_full`, `invalid_body`). The same again is the same. */
-export function createScore({ journal, runs }: ScoreParts) {
+export function createScore({ journal, runs, changes, reports }: ScoreParts) {
   return async (requestId: string, body: ScoreBody): Promise<RecordedScore> => {
     const { score_id: id = newIdentifier(), ...score } = readInput(scoreBodySchema, body, 'invalid_body');
     const first = await journal.log.at(requestId, 1);
@@ -32,7 +36,15 @@ export function createScore({ journal, runs }: ScoreParts) {
     const data = { score_id: id, ...score };
     const verdict = await journal.score(requestId, { id, digest: contentDigest(data), data, traceparent });
     switch (verdict.kind) {
-      case 'recorded':
+      case 'recorded': {
+        changes.note(requestId);
+        const { name, value, passed } = score;
+        reports.count(requestId, { series: [['score', name]], score: { value, passed } });
+        return { request_id: ownId(requestId), score_id: id, sequence: verdict.sequence };
+      }
+      case 'known':
+        // The process that recorded it may have died before it noted the change.
+        changes.note(requestId);
         return { request_id: ownId(requestId), score_id: id, sequence: verdict.sequence };
       case 'conflict':
         throw refusal('id_conflict', `the score "${id}" of request "${ownId(requestId)}" has other content`);

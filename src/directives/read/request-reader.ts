@@ -46,6 +46,8 @@ export interface RequestReaderParts {
   gates?: GateLooks | undefined;
   /** Default: no notices. */
   notices?: ReadNotices | undefined;
+  /** Part of `TraceReaderParts`. */
+  workerNames?: TraceReaderParts['workerNames'];
 }
 
 const DEFAULT_PAGE = 100;
@@ -60,9 +62,10 @@ const MOST_ASKING = 20;
 
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
-  { journal, follower, payloads, runs, tracePage = null, waits, gates, notices }: RequestReaderParts,
+  parts: RequestReaderParts,
   whole: WholeResult,
 ) {
+  const { journal, follower, payloads, runs, tracePage = null, waits, gates, notices, workerNames } = parts;
   async function* signals(
     requestId: string,
     options: { after?: number; signal?: AbortSignal; follow?: boolean } = {},
@@ -141,7 +144,7 @@ export function createRequestReader(
     });
   }
 
-  const trace = createTraceReader({ journal, runs, pageOf, notices });
+  const trace = createTraceReader({ journal, runs, pageOf, notices, workerNames });
   return { signals, page, request, trace, directive, payload };
 }
 

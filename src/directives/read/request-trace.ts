@@ -21,6 +21,8 @@ export interface TraceReaderParts {
   };
   /** Default: no notices. */
   notices?: ReadNotices | undefined;
+  /** Ids of processes by their codes. Default: the codes are shown. */
+  workerNames?: ((codes: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
   /** The id and the page of the trace that the request belongs to. */
   pageOf(
     requestId: string,
@@ -31,7 +33,8 @@ export interface TraceReaderParts {
 /** Most single reads of entries that the log's limits or its order leave out. */
 const MOST_SINGLE = 100;
 
-export function createTraceReader({ journal, runs, pageOf, notices: noticesOf }: TraceReaderParts) {
+export function createTraceReader(parts: TraceReaderParts) {
+  const { journal, runs, pageOf, notices: noticesOf, workerNames } = parts;
   async function read(requestId: string, limit: number): Promise<RequestTrace> {
     const history = await journal.history(requestId);
     if (history === null) throw unknownRequest(requestId);
@@ -43,11 +46,13 @@ export function createTraceReader({ journal, runs, pageOf, notices: noticesOf }:
     const shown = history.directives.slice(0, limit);
     await readMissedEnds(requestId, shown, log);
     const isRunOver = run !== null && run.noticed && run.view.ended_at !== null;
-    const [names, notices = NO_NOTICES] = await Promise.all([
+    const codes = shown.flatMap((directive) => history.claimsOf(directive)).flatMap(({ worker }) => worker ?? []);
+    const [names, notices = NO_NOTICES, workers = new Map<string, string>()] = await Promise.all([
       readNames(requestId, shown, log),
       noticesOf?.(requestId, shown, isRunOver),
+      workerNames?.([...new Set(codes)]),
     ]);
-    return requestTrace({ requestId, history, log, run, trace, names, notices, limit });
+    return requestTrace({ requestId, history, log, run, trace, names, notices, workers, limit });
   }
 
   /** Ends of directives beyond the part of the log that was read. */

@@ -12,6 +12,8 @@ interface NotedClaims {
   /** Oldest first. */
   claims: readonly ClaimNote[];
   log: Pick<LogFacts, 'ends' | 'retries'>;
+  /** Ids of processes by their codes. */
+  workers: ReadonlyMap<string, string>;
   /** Milliseconds since the epoch, by the clock of Redis. */
   now: number;
 }
@@ -67,6 +69,7 @@ function attemptOf(
     delay_ms: end.delayMs,
     redelivered: before?.end?.how === 'lost',
     model: said?.model ?? null,
+    ...(claim.worker === null ? {} : { worker: noted.workers.get(claim.worker) ?? claim.worker }),
   };
 }
 

@@ -30,6 +30,8 @@ export interface TraceParts {
   /** Names of directives that the log does not know. */
   names: ReadonlyMap<string, string>;
   notices: Notices;
+  /** Ids of processes by their codes. */
+  workers: ReadonlyMap<string, string>;
   /** The most directives. */
   limit: number;
 }
@@ -89,13 +91,13 @@ function tracedEvent({ at, type, message, until, callId, reason }: LoggedEvent):
 }
 
 function tracedDirective(
-  { history, log, names, notices }: TraceParts,
+  { history, log, names, notices, workers }: TraceParts,
   record: DirectiveRecord,
   logged: readonly TracedEvent[],
 ): TracedDirective {
   const { id, type, lane, status, acceptedAt, endedAt, deadlineAt } = record;
   const claims = history.claimsOf(record);
-  const attempts = tracedAttempts({ record, claims, log, now: history.now });
+  const attempts = tracedAttempts({ record, claims, log, workers, now: history.now });
   const end = log.ends.get(id);
   return {
     id,

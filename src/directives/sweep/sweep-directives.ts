@@ -261,7 +261,7 @@ function reportExpired(
   reportEndedByOthers(spans, record, { directive, traceparent: end.traceparent }, end.error.type);
   reports.meters.swept('ended');
   const durationMs = now - dueFrom(record);
-  reports.ended({ requestId, id, type: directive.type, lane, ...end, durationMs });
+  reports.ended({ requestId, id, directive, lane, ...end, durationMs });
 }
 
 /** A directive that the sweeper has ended. */

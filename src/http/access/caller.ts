@@ -14,13 +14,13 @@ import { refusedAt } from '../../contract/json/field-error.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { RepeatedRequest } from '../../contract/run/again.ts';
-import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import { answeredRuns } from '../../contract/run/run-answer.ts';
 import type { Submission } from '../../contract/directive/submission.ts';
 import { answeredBySchema } from '../../contract/tool/tool-question.ts';
 import type { Audit, Subject } from './audit.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
+import { guardReadings, notOperator, type OtherTenants } from './other-tenants.ts';
 import { takingShown } from '../../contract/schedule/shown-schedule.ts';
 import { guardSchedules } from './schedule-rights.ts';
 import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse, forbiddenWait } from './use.ts';
@@ -55,17 +55,17 @@ export function missingScope(principal: Principal, scope: Scope): DirectiveRefus
   return forbidden(`The ${callerText(principal)} has not the scope ${scope}.`, { scope });
 }
 
-/** The refusal of a caller whose tenant is not the operators'; undefined: it is. */
-export function notOperator(principal: Principal): DirectiveRefused | undefined {
-  const { tenant } = principal;
-  if (tenant === DEFAULT_TENANT) return undefined;
-  const what = 'this concerns the work of all tenants and needs a key of the tenant';
-  return forbidden(`The ${callerText(principal)} is of the tenant "${tenant}": ${what} "${DEFAULT_TENANT}".`);
-}
-
 function requireCaller(scope: Scope): Principal | null {
   const caller = currentCaller();
   const refusal = caller === null ? undefined : missingScope(caller, scope);
+  if (refusal !== undefined) throw refusal;
+  return caller;
+}
+
+/** An administrator of the default tenant; null: no key is needed. */
+function requireOperator(): Principal | null {
+  const caller = requireCaller('admin');
+  const refusal = caller === null ? undefined : notOperator(caller);
   if (refusal !== undefined) throw refusal;
   return caller;
 }
@@ -80,13 +80,15 @@ export interface ClientGuards {
   readonly maxDirectives: number;
   /** The id of the key that submitted a directive of the caller's tenant; null: there is no such directive, or no key is known. */
   readonly submitterOf: SubmitterOf;
+  /** Who may read what other tenants have. */
+  readonly others: OtherTenants;
 }
 
 export type SubmitterOf = (requestId: string, directiveId: string) => Promise<string | null>;
 
 /** The client of the API: each call that changes something asks who calls, and is noted. Reading is allowed by route. */
 export function guardClient(client: DirectiveClient, guards: ClientGuards): DirectiveClient {
-  const { audit, spend, submitterOf } = guards;
+  const { audit, spend, submitterOf, others } = guards;
   return {
     ...client,
     ...guardSubmissions(client, guards),
@@ -106,6 +108,11 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
       return audit.around(caller, 'prioritize', { requestId, target: directiveId }, () =>
         client.prioritize(requestId, directiveId, priority),
       );
+    },
+    ...guardReadings(client, others, currentCaller),
+    serverOutput: async (server) => {
+      requireOperator();
+      return client.serverOutput(server);
     },
     score: async (requestId, score) => {
       const caller = requireCaller('submit');
@@ -144,9 +151,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         : audit.around<BulkRedrive>(caller, 'redrive', {}, work, { of: redrivenOnes });
     },
     reindex: async (options) => {
-      const caller = requireCaller('admin');
-      const refusal = caller === null ? undefined : notOperator(caller);
-      if (refusal !== undefined) throw refusal;
+      const caller = requireOperator();
       // The first step has it built; those that follow only ask how far it is.
       if (options?.cursor !== undefined) return client.reindex(options);
       return audit.around(caller, 'reindex', {}, () => client.reindex(options));

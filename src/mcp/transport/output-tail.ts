@@ -15,9 +15,11 @@ export interface OutputTail {
   lineOfCause(): string;
 }
 
+/** Gets at most 20 lines a second; `suppressed` counts the lines left out since the one before. */
+export type OnOutput = (line: string, suppressed: number) => void;
+
 export interface OutputTailOptions {
-  /** Gets at most 20 lines a second; `suppressed` counts the lines left out since the one before. */
-  readonly onLine: (line: string, suppressed: number) => void;
+  readonly onLine: OnOutput;
   readonly now?: () => number;
 }
 

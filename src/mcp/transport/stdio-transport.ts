@@ -8,7 +8,7 @@ import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
 import { createLineReader } from './line-reader.ts';
 import { deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
-import { createOutputTail, type OutputTail } from './output-tail.ts';
+import { createOutputTail, type OnOutput, type OutputTail } from './output-tail.ts';
 import { createPace, type Pace } from '../pace.ts';
 import { readMessages, startsAsMessage } from './read-message.ts';
 import type { StdioTransportOptions } from '../server-options.ts';
@@ -42,14 +42,21 @@ interface Link {
   lastMessageAt: number;
 }
 
-export function createStdioTransport(options: StdioTransportOptions, logger: Logger): StdioTransport {
+/** `onOutput`: gets what the log gets. Default: nothing more is done with it. */
+export function createStdioTransport(
+  options: StdioTransportOptions,
+  logger: Logger,
+  onOutput: OnOutput = () => {},
+): StdioTransport {
   const link: Link = { process: null, closed: false, ending: '', lastMessageAt: -Infinity };
   const guard = createAnswerGuard();
   const pace = createPace();
   const probe = createProbeWatch();
   const output = createOutputTail({
-    onLine: (line, suppressed) =>
-      logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server output'),
+    onLine: (line, suppressed) => {
+      logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server output');
+      onOutput(line, suppressed);
+    },
   });
   const transport: StdioTransport = {
     stderr: null,

@@ -30,6 +30,20 @@ export function newShortId(now: number = Date.now()): string {
   return shortIdOf(now, randomBytesFromPool(SHORT_ID_RANDOM_BYTES));
 }
 
+/** Digits by which the claims of this process are recognised; its id begins with them. */
+const CODE_DIGITS = 6;
+export const PROCESS_CODE = newShortId().slice(-CODE_DIGITS);
+
+/** A short id whose last digits are the code of this process, so that a claim names its worker without another byte. */
+export function newClaimToken(): string {
+  return newShortId().slice(0, -CODE_DIGITS) + PROCESS_CODE;
+}
+
+/** The code of the process that made a token; null: another form of token. */
+export function processCodeOf(token: string): string | null {
+  return /^[0-9a-v]{17}([0-9a-v]{6})(?![0-9a-v])/.exec(token)?.[1] ?? null;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** When an identifier was made: milliseconds since the epoch, by the clock of its process. null: another form of identifier. */

@@ -64,7 +64,7 @@ const CONSOLE_FOLDER = fileURLToPath(new URL('../../../dist/console', import.met
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
   const { config, cancellations, queueing, logger, observation } = options;
   const access = createAccess(store, listening, options);
-  const { audit, spend } = access;
+  const { audit, spend, others } = access;
   const charge = chargeCaller(spend);
   const settings = clientOptions(options);
   const { clientOf, listen, hearing } = createClient(store, listening, {
@@ -74,7 +74,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   });
   const submitterOf = submitterIn(store);
   const guard = (open: DirectiveClient): DirectiveClient =>
-    guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf });
+    guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const isListed = config.search.enabled;

@@ -14,6 +14,12 @@ const GONE_AFTER_MS = 30_000;
 /** A longer entry is written without its lanes: it then serves whatever it is asked about. */
 const LARGEST_ENTRY_BYTES = 65_536;
 
+/** How long the id of a process that is gone is known, and how often one that lives says it again; milliseconds. */
+const NAMED_MS = 35 * 86_400_000;
+const NAMED_EVERY_MS = 3_600_000;
+/** Processes of one trace. */
+const MOST_NAMED = 100;
+
 const count = z.int().min(0);
 
 /** Attempts that ended in the last minute. */
@@ -54,8 +60,26 @@ export type Workers = ReturnType<typeof createWorkers>;
 export function createWorkers(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
 
-  /** Whether the process shall take no more work. */
-  async function beat(id: string, entry: WorkerEntry): Promise<boolean> {
+  let namedAt = -Infinity;
+
+  /** Keeps the id for readers of old attempts. */
+  async function keepName(id: string, code: string): Promise<void> {
+    const now = performance.now();
+    if (now - namedAt < NAMED_EVERY_MS) return;
+    namedAt = now;
+    await connection.set(keys.process(code), id, 'PX', NAMED_MS);
+  }
+
+  /** Ids of processes of the last month by their codes. */
+  async function names(codes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const some = codes.slice(0, MOST_NAMED);
+    const ids = await Promise.all(some.map(async (code) => connection.get(keys.process(code))));
+    return new Map(some.flatMap((code, at) => (ids[at] ? [[code, ids[at]] as const] : [])));
+  }
+
+  /** Whether the process is asked to take no more work. `code`: the one that its claims have. */
+  async function beat(id: string, entry: WorkerEntry, code = ''): Promise<boolean> {
+    if (code !== '') keepName(id, code).catch(() => (namedAt = -Infinity));
     const whole = JSON.stringify(entry);
     const json = whole.length > LARGEST_ENTRY_BYTES ? JSON.stringify({ ...entry, lanes: null }) : whole;
     const [draining] = await run('worker-beat', [keys.workers], [id, json, FORGOTTEN_AFTER_MS]);
@@ -92,7 +116,7 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
     return verdict === 'asked';
   }
 
-  return { beat, leave, read, setDrain, known: recent(read) };
+  return { beat, leave, read, names, setDrain, known: recent(read) };
 }
 
 /** One that misses so many beats may have died, or stand still: what it ran may run elsewhere. */

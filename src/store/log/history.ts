@@ -1,5 +1,6 @@
 // When each claim of a directive and each turn of a run began and ended, as the journal's scripts have noted it.
 // Must never guess an instant: what no script has written is null.
+import { processCodeOf } from '../../platform/telemetry/identifier.ts';
 import type { DirectiveRecord } from '../request/records.ts';
 
 /** One claim. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -9,6 +10,8 @@ export interface ClaimNote {
   firstOutputAt: number | null;
   /** null: it is the last one and goes on or ended its directive, or an older version has not noted it. */
   end: ClaimEnd | null;
+  /** Code of the process that held it, as its token has it; null: unknown. */
+  worker: string | null;
 }
 
 export interface ClaimEnd {
@@ -34,7 +37,7 @@ export interface TurnNote {
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-const CLAIM = /^(\d+|-)(?: (\d+|-)(?: (\d+) ([a-z0-9_]{1,64}) (\d+) ([01]))?)?$/;
+const CLAIM = /^(\d+|-)(?: (\d+|-)(?: (\d+) ([a-z0-9_]{1,64}) (\d+) ([01])(?: ([0-9a-v]{6}))?)?)?$/;
 const TURN = /^(\d+) (\d+) (\d+) (\d+)$/;
 const TURN_FIELD = '@run|turn';
 const NEWEST = 64;
@@ -46,7 +49,7 @@ export function claimNotes(state: Fields, { id, fence, startedAt }: NotedDirecti
     const text = state[`${id}|claim${number}`];
     // The first and the last claim need no note of their own.
     if (text === undefined && number > 1 && number < fence) continue;
-    const [, claimed, output, at, how, delay, counted] = CLAIM.exec(text ?? '-') ?? [];
+    const [, claimed, output, at, how, delay, counted, code] = CLAIM.exec(text ?? '-') ?? [];
     const end =
       at === undefined || how === undefined
         ? null
@@ -54,7 +57,8 @@ export function claimNotes(state: Fields, { id, fence, startedAt }: NotedDirecti
     // A first claim may end before the start is reported, which then is that of a later one.
     const isFirst = number === 1 && startedAt !== null && startedAt <= (end?.at ?? Infinity);
     const claimedAt = numberOrNull(claimed) ?? (isFirst ? startedAt : null);
-    notes.push({ fence: number, claimedAt, firstOutputAt: numberOrNull(output), end });
+    const worker = code ?? (number === fence && end === null ? processCodeOf(state[`${id}|claimant`] ?? '') : null);
+    notes.push({ fence: number, claimedAt, firstOutputAt: numberOrNull(output), end, worker });
   }
   return notes;
 }

@@ -4,7 +4,7 @@
 --
 -- ARGV[1] score id   ARGV[2] digest of its content   ARGV[3] the most bytes of a request   ARGV[4] the most scores of a request
 -- ARGV[5] signal JSON
--- Returns { 'recorded', sequence } | { 'conflict', sequence } | { 'unknown' } | { 'no_room', bytes } | { 'too_many' }.
+-- Returns { 'recorded', sequence } | { 'known', sequence } = it was recorded before | { 'conflict', sequence } | { 'unknown' } | { 'no_room', bytes } | { 'too_many' }.
 local field = '@score|' .. ARGV[1]
 local record = redis.call('HMGET', STATE, 'status', 'seq', 'bytes', 'open', field, '@scores')
 local status, count = record[1], tonumber(record[6] or '0')
@@ -13,7 +13,7 @@ if not status then
 end
 if record[5] then
   local sequence, digest = string.match(record[5], '^(%d+) (.*)$')
-  return { digest == ARGV[2] and 'recorded' or 'conflict', tonumber(sequence) }
+  return { digest == ARGV[2] and 'known' or 'conflict', tonumber(sequence) }
 end
 local bytes = bytes_of_signals(5, 5) + RECORD_BYTES
 if not has_room(bytes, record[3], record[4], ARGV[3]) then

@@ -8,7 +8,7 @@ import { writeSignal } from '../log/stored-signal.ts';
 import type { RunScript } from '../scripts.ts';
 
 export type ScoreVerdict =
-  | { readonly kind: 'recorded' | 'conflict'; readonly sequence: number }
+  | { readonly kind: 'recorded' | 'known' | 'conflict'; readonly sequence: number }
   | { readonly kind: 'no_room'; readonly bytes: number; readonly limit: number }
   | { readonly kind: 'unknown' | 'too_many' };
 
@@ -33,7 +33,8 @@ export function createScores(run: RunScript, keys: KeySpace, mostBytes: (request
     const limit = mostBytes(requestId);
     const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
     const [kind, number] = await run('score', keys.request(requestId), args);
-    if (kind === 'recorded' || kind === 'conflict') return { kind, sequence: Number(number) };
+    if (kind === 'recorded' || kind === 'known' || kind === 'conflict')
+      return { kind, sequence: Number(number) };
     if (kind === 'no_room') return { kind, bytes: Number(number), limit };
     return { kind: kind === 'too_many' ? kind : 'unknown' };
   }

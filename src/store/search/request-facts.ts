@@ -1,6 +1,6 @@
 // Reads from the journal what a list shows of a request.
 // Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
-import type { AskedFor } from '../../contract/request/request-listing.ts';
+import type { AskedFor, ListedScore } from '../../contract/request/request-listing.ts';
 import { redrivenAmong } from '../../contract/directive/redriven.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
 import type { Journal } from '../request/journal.ts';
@@ -52,6 +52,8 @@ const SCANNED_AT_ONCE = 1_000;
 const BODY_BYTES = 65_536;
 /** Directives whose content is looked at, and whose errors are. */
 const MOST_READ = 32;
+/** Before the id of a score, as score.lua writes its field: the sequence of its signal, then a digest. */
+const SCORE = '@score|';
 /** Errors that are read at once. */
 const MOST_ERRORS = 16;
 /** Failed directives whose errors are looked at, while all of them were cancelled. */
@@ -71,14 +73,15 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     if (head === null || ttlMs === -2) return null;
     await nextStep();
     const records = recordsIn(pairs);
-    const [run, contents, errors] = await Promise.all([
+    const [run, contents, errors, scores] = await Promise.all([
       head.hasRun ? runOf(requestId) : null,
       contentsOf(requestId, records, head.bytes),
       errorsOf(requestId, records),
+      scoresOf(requestId, fields),
     ]);
     await nextStep();
     const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
-    return factsOf({ requestId, head, records, contents, errors, run, expiresAt });
+    return factsOf({ requestId, head, records, contents, errors, scores, run, expiresAt });
   };
 
   /** Most are one piece, as of one instant. Of others the head is older than the rest, so that no version is newer than its row. */
@@ -124,6 +127,20 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
   async function smallOf(bodies: string, ids: readonly string[]): Promise<string[]> {
     const sizes = await Promise.all(ids.map((id) => connection.hstrlen(bodies, id)));
     return ids.filter((_, at) => (sizes[at] ?? 0) <= BODY_BYTES);
+  }
+
+  /** The newest of each name, as far as they are among the newest; undefined: none. */
+  async function scoresOf(requestId: string, fields: Fields): Promise<ListedScore[] | undefined> {
+    const recorded = Object.entries(fields).filter(([name]) => name.startsWith(SCORE));
+    if (recorded.length === 0) return undefined;
+    const sequences = recorded.map(([, text]) => Number.parseInt(text, 10)).toSorted((left, right) => right - left);
+    const newest = sequences.slice(0, MOST_READ).map(async (at) => journal.log.at(requestId, at));
+    const scores = new Map<string, ListedScore>();
+    for (const signal of await Promise.all(newest)) {
+      const score = scoreIn(signal?.data);
+      if (score !== null && !scores.has(score.name)) scores.set(score.name, score);
+    }
+    return [...scores.values()];
   }
 
   /** Of those that tell most of what has failed: read on while all that was read was cancelled, since one that was not makes the request failed. */
@@ -192,6 +209,12 @@ function headOf(fields: Fields): Head | null {
   };
 }
 
+function scoreIn(data: unknown): ListedScore | null {
+  const { name, value, passed } = Object(data) as Partial<Record<keyof ListedScore, unknown>>;
+  if (typeof name !== 'string' || typeof value !== 'number') return null;
+  return { name, value, ...(typeof passed === 'boolean' ? { passed } : {}) };
+}
+
 /** What ended without a readable error has failed all the same. */
 const UNKNOWN_ERROR = 'internal_error';
 const CANCELLED = 'cancelled';
@@ -217,6 +240,7 @@ interface Read {
   records: readonly DirectiveRecord[];
   contents: readonly DirectiveContent[];
   errors: readonly EndedInError[];
+  scores: readonly ListedScore[] | undefined;
   run: ListedRun | null;
   expiresAt: number | null;
 }
@@ -250,7 +274,7 @@ function tellingFirst(
     .slice(0, MOST_LOOKED_AT);
 }
 
-function factsOf({ requestId, head, records, contents, errors, run, expiresAt }: Read): RequestFacts {
+function factsOf({ requestId, head, records, contents, errors, scores, run, expiresAt }: Read): RequestFacts {
   const { createdAt, closedAt, version, open, count, bytes } = head;
   const asks = records.some(({ asked }) => asked !== null);
   const redrivenAs = redrivesOf(records);
@@ -274,6 +298,7 @@ function factsOf({ requestId, head, records, contents, errors, run, expiresAt }:
     text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
     beginsAt: head.runBegins ?? firstBegin(records),
     waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
+    scores,
     anyFailed: !standing.every(isCancelled),
     anyCancelled: standing.some(isCancelled),
     run,

@@ -15,7 +15,9 @@ import {
   type RequestListing,
   type RequestQuery,
 } from '../../contract/request/request-listing.ts';
-import { ownId, scopedId } from '../../contract/access/tenant.ts';
+import { refusedAt } from '../../contract/json/field-error.ts';
+import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
+import { ownId, scopedId, TENANT_MARK } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { ListBuild } from './list-build.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';
@@ -26,15 +28,20 @@ export interface RequestListParts {
   storedOf: TenantBytes['of'];
   changes: Pick<ChangedRequests, 'lagMs'>;
   build: Pick<ListBuild, 'state'>;
+  /** Those that may have requests. */
+  tenants(): Promise<readonly string[]>;
   /** By the clock of Redis, milliseconds since the epoch. */
   now(): Promise<number>;
 }
 
+/** `tenant`: `*` for all. */
 export type ListRequests = (query: RequestQuery, tenant: string) => Promise<RequestListing>;
 
 /** Of a search for words, or of sets that have little in common: so many are looked at for one page, and for so long. */
 const MOST_SEEN = 20_000;
 const LONGEST_SEARCH_MS = 150;
+/** Of a search over all tenants; each of them is looked through once in any case. */
+const LONGEST_OF_ALL_MS = 500;
 /** Redis stands for a few hundred microseconds. */
 const SEEN_AT_ONCE = 500;
 const MOST_WORDS = 8;
@@ -71,7 +78,8 @@ function createTurns(): (tenant: string) => Turn {
   };
 }
 
-export function createRequestList({ index, changes, build, now, storedOf }: RequestListParts): ListRequests {
+export function createRequestList(parts: RequestListParts): ListRequests {
+  const { index, changes, build, now, storedOf, tenants } = parts;
   const turnOf = createTurns();
   const nextStep = createSteps();
 
@@ -100,21 +108,25 @@ export function createRequestList({ index, changes, build, now, storedOf }: Requ
     return changes.lagMs(await now());
   }
 
-  async function search(query: RequestQuery, tenant: string): Promise<Found> {
+  async function search(query: RequestQuery, tenant: string, longestMs: number): Promise<Found> {
     const turn = turnOf(tenant);
     try {
-      return await searchFor(query, tenant, turn);
+      return await searchFor(query, tenant, { turn, longestMs });
     } finally {
       turn.release();
     }
   }
 
-  async function searchFor(query: RequestQuery, tenant: string, turn: Turn): Promise<Found> {
-    const most = Math.min(query.limit ?? DEFAULT_LISTING, LARGEST_LISTING);
+  async function searchFor(
+    query: RequestQuery,
+    tenant: string,
+    { turn, longestMs }: { turn: Turn; longestMs: number },
+  ): Promise<Found> {
+    const most = mostOf(query);
     const wanted = matcher(query);
     const facets = facetsOf(query);
     const since = query.since === undefined ? null : Date.parse(query.since);
-    let until = performance.now() + LONGEST_SEARCH_MS;
+    let until = performance.now() + longestMs;
     const requests: ListedRequest[] = [];
     let from = beginningOf(query, tenant);
     for (let seen = 0; ; seen += SEEN_AT_ONCE) {
@@ -130,16 +142,39 @@ export function createRequestList({ index, changes, build, now, storedOf }: Requ
       from = scanned.next;
       if (scanned.next === null) return { requests, next: null, early: false };
       const hasTurn = seen > 0 || (await turn.take());
-      if (seen === 0) until = performance.now() + LONGEST_SEARCH_MS;
+      if (seen === 0) until = performance.now() + longestMs;
       if (!hasTurn || seen >= MOST_SEEN || performance.now() > until)
         return { requests, next: placeIn(scanned.next), early: true };
     }
   }
 
+  /** One after the other; what is older than where the first of them stopped is left to the next page. */
+  async function searchAll(query: RequestQuery, all: readonly string[]): Promise<Found> {
+    const until = performance.now() + LONGEST_OF_ALL_MS;
+    const found: FoundOfTenant[] = [];
+    for (const tenant of all) {
+      const longestMs = Math.min(LONGEST_SEARCH_MS, Math.max(0, until - performance.now()));
+      found.push({ tenant, ...(await search(query, tenant, longestMs)) });
+    }
+    return merged(found, mostOf(query));
+  }
+
+  async function ofAll(query: RequestQuery): Promise<[Found, RequestListing['counts']]> {
+    const all = await tenants();
+    const [found, counts] = await Promise.all([searchAll(query, all), Promise.all(all.map(countsOf))]);
+    return [found, counts.reduce(sumOf)];
+  }
+
   return async (query, tenant) => {
+    requireScoreName(query);
     // Before the search: what is complete then is in it.
     const state = await build.state();
-    const [found, counts, lag_ms] = await Promise.all([search(query, tenant), countsOf(tenant), lagMs()]);
+    const [[found, counts], lag_ms] = await Promise.all([
+      tenant === ALL_TENANTS
+        ? ofAll(query)
+        : Promise.all([search(query, tenant, LONGEST_SEARCH_MS), countsOf(tenant)]),
+      lagMs(),
+    ]);
     const { requests, next, early } = found;
     return {
       requests,
@@ -166,13 +201,86 @@ function placeIn({ createdAt, id }: ListPlace): ListPlace {
   return { createdAt, id: ownId(id) };
 }
 
+function mostOf({ limit = DEFAULT_LISTING }: RequestQuery): number {
+  return Math.min(limit, LARGEST_LISTING);
+}
+
+type FoundOfTenant = Found & { readonly tenant: string };
+
+/** Position of a request among those of all tenants, the newest first. */
+interface PlaceOfAll {
+  readonly createdAt: number;
+  /** Scoped. */
+  readonly id: string;
+}
+
+function isBefore(left: PlaceOfAll, right: PlaceOfAll): number {
+  return right.createdAt - left.createdAt || (left.id > right.id ? -1 : 1);
+}
+
+/** One page of the requests of several tenants. */
+function merged(found: readonly FoundOfTenant[], most: number): Found {
+  const stops = found
+    .flatMap(({ tenant, next, early }) =>
+      next === null ? [] : [{ createdAt: next.createdAt, id: scopedId(tenant, next.id), early }],
+    )
+    .toSorted(isBefore);
+  const [horizon] = stops;
+  const rows = found
+    .flatMap(({ tenant, requests }) =>
+      requests.map((row) => ({
+        row: { ...row, tenant },
+        createdAt: Date.parse(row.created_at),
+        id: scopedId(tenant, row.request_id),
+      })),
+    )
+    .toSorted(isBefore);
+  const sure = horizon === undefined ? rows : rows.filter((each) => isBefore(each, horizon) < 0 || each.id === horizon.id);
+  const page = sure.slice(0, most);
+  const isCut = page.length < sure.length || page.length === most;
+  const last = page.at(-1);
+  const more = page.length < rows.length || horizon !== undefined;
+  const next = !more ? null : isCut && last !== undefined ? last : (horizon ?? null);
+  return {
+    requests: page.map(({ row }) => row),
+    next: next === null ? null : { createdAt: next.createdAt, id: next.id },
+    early: !isCut && horizon?.early === true,
+  };
+}
+
+type Counts = RequestListing['counts'];
+
+const LISTED_ERRORS = 50;
+
+function sumOf(left: Counts, right: Counts): Counts {
+  const status = Object.fromEntries(
+    REQUEST_STATUSES.map((each) => [each, left.status[each] + right.status[each]]),
+  ) as Counts['status'];
+  const errors = new Map<string, number>();
+  for (const { type, requests } of [...left.error_types, ...right.error_types])
+    errors.set(type, (errors.get(type) ?? 0) + requests);
+  const error_types = [...errors]
+    .map(([type, requests]) => ({ type, requests }))
+    .toSorted((one, other) => other.requests - one.requests)
+    .slice(0, LISTED_ERRORS);
+  return { total: left.total + right.total, status, error_types };
+}
+
+function requireScoreName({ score, score_min, score_max }: RequestFilter): void {
+  if (score !== undefined || (score_min === undefined && score_max === undefined)) return;
+  const path = score_min === undefined ? 'score_max' : 'score_min';
+  throw refusedAt('invalid_query', [{ path, message: 'needs `score`' }]);
+}
+
 /** After the last one of the page before, and in any case before `until`. */
-function beginningOf({ cursor, until }: RequestQuery, tenant: string): ScanPlace | null {
+function beginningOf({ cursor, until, tenant: named }: RequestQuery, tenant: string): ScanPlace | null {
+  const isOfAll = named === ALL_TENANTS;
   const newest = until === undefined ? null : { createdAt: Date.parse(until) - 1, id: null };
   if (cursor === undefined) return newest;
   const { createdAt, id } = placeOfCursor(cursor);
   if (newest !== null && newest.createdAt < createdAt) return newest;
-  return { createdAt, id: scopedId(tenant, id) };
+  // In a list of all tenants it is scoped already.
+  return { createdAt, id: id.includes(TENANT_MARK) || isOfAll ? id : scopedId(tenant, id) };
 }
 
 function facetsOf(filter: RequestFilter): string[] {
@@ -187,11 +295,19 @@ function facetsOf(filter: RequestFilter): string[] {
 type Matcher = (row: ListedRequest) => boolean;
 
 /** What no set knows; null: nothing else is asked for. */
-function matcher({ status, q }: RequestFilter): Matcher | null {
+function matcher({ status, q, score, score_min, score_max }: RequestFilter): Matcher | null {
   const words = q === undefined ? [] : q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, MOST_WORDS);
-  if (status !== COMMON_STATUS && words.length === 0) return null;
+  const isScored = score_min !== undefined || score_max !== undefined;
+  if (status !== COMMON_STATUS && words.length === 0 && !isScored) return null;
+  const hasScore = (row: ListedRequest): boolean =>
+    row.scores?.some(
+      ({ name, value }) =>
+        name === score && value >= (score_min ?? -Infinity) && value <= (score_max ?? Infinity),
+    ) === true;
   return (row) =>
-    (status === undefined || row.status === status) && words.every((word) => hasWord(row, word));
+    (status === undefined || row.status === status) &&
+    (!isScored || hasScore(row)) &&
+    words.every((word) => hasWord(row, word));
 }
 
 function hasWord(row: ListedRequest, word: string): boolean {

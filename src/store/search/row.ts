@@ -1,6 +1,6 @@
 // One row of the search index: what is known of a request in a list, as text, and the facets by which it is found.
 // Must never grow with its request: every part is bounded.
-import type { AskedFor, ListedRequest, RequestStatus } from '../../contract/request/request-listing.ts';
+import type { AskedFor, ListedRequest, ListedScore, RequestStatus } from '../../contract/request/request-listing.ts';
 
 /** What the journal says of a request, as far as a list shows it. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RequestFacts {
@@ -22,6 +22,8 @@ export interface RequestFacts {
   tags: readonly string[];
   text: string;
   waitingFor: readonly AskedFor[];
+  /** Newest score of each name; absent: none. */
+  scores?: readonly ListedScore[] | undefined;
   /** When the first of what is open may begin; absent: its caller said nothing, or something has begun. */
   beginsAt?: number | undefined;
   /** The newest directive that a redrive has made; absent: nothing was redriven. */
@@ -111,6 +113,7 @@ function listedOf(facts: RequestFacts): Listed {
     cost: run?.cost ?? null,
     ...(facts.open > 0 && facts.beginsAt !== undefined ? { begins: facts.beginsAt } : {}),
     ...(facts.redrivenAs === undefined ? {} : { redriven_as: facts.redrivenAs }),
+    ...(facts.scores === undefined ? {} : { scores: facts.scores.slice(0, MOST_NAMES) }),
   };
 }
 
@@ -138,6 +141,7 @@ export const FACETS = {
   error_type: 'e:',
   tag: 'g:',
   conversation: 'k:',
+  score: 'v:',
 } as const;
 
 /** As a filter names it, so that both are cut alike. */
@@ -145,7 +149,7 @@ export function facetOf(kind: keyof typeof FACETS, value: string): string {
   return `${FACETS[kind]}${plain(value, LONGEST_NAME)}`;
 }
 
-function facetsOf({ status, agent, tools, error_types, tags, conversation_id }: Listed): string[] {
+function facetsOf({ status, agent, tools, error_types, tags, conversation_id, scores = [] }: Listed): string[] {
   return [
     ...(status === COMMON_STATUS ? [] : [facetOf('status', status)]),
     ...(agent === null ? [] : [facetOf('agent', agent)]),
@@ -153,6 +157,7 @@ function facetsOf({ status, agent, tools, error_types, tags, conversation_id }: 
     ...error_types.map((type) => facetOf('error_type', type)),
     ...tags.map((tag) => facetOf('tag', tag)),
     ...(conversation_id === null ? [] : [facetOf('conversation', conversation_id)]),
+    ...scores.map(({ name }) => facetOf('score', name)),
   ];
 }
 

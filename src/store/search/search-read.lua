@@ -5,7 +5,7 @@
 -- Returns for each request seven values: `created_at` ('' = not of this sort, or gone: read it otherwise, and the rest is ''), `open`, `seq`,
 --   `closed_at` ('' = never), milliseconds until it expires (-1 = not yet), the type of its directive, its envelope, its bytes.
 local MOST_BYTES = tonumber(ARGV[1])
-local HEAD_FIELDS = { 'created_at', 'open', 'seq', 'closed_at', 'count', '@run|version', 'bytes' }
+local HEAD_FIELDS = { 'created_at', 'open', 'seq', 'closed_at', 'count', '@run|version', 'bytes', '@scores' }
 
 -- Its id and envelope; false = its content is stored in more than one part.
 local function only_directive(bodies)
@@ -25,9 +25,9 @@ local function type_of(state, id)
 end
 
 local function read(state, bodies)
-  local created_at, open, seq, closed_at, count, run, bytes = unpack(redis.call('HMGET', state, unpack(HEAD_FIELDS)))
+  local created_at, open, seq, closed_at, count, run, bytes, scores = unpack(redis.call('HMGET', state, unpack(HEAD_FIELDS)))
   local id, envelope, type
-  if created_at and count == '1' and not run and bytes and tonumber(bytes) <= MOST_BYTES then
+  if created_at and count == '1' and not run and not scores and bytes and tonumber(bytes) <= MOST_BYTES then
     id, envelope = only_directive(bodies)
     type = id and type_of(state, id)
   end

@@ -4,14 +4,23 @@ import { modelsOf } from './model-candidate.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { Execution } from '../executors/definition.ts';
-import { modelCallFacts } from '../executors/model-call-facts.ts';
+import { modelCallFacts, reportModelCall } from '../executors/model-call-facts.ts';
+import { EVERYTHING, seriesAlone, toolSeries } from '../../platform/telemetry/reports.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 import { deadlineOf, type Outcome } from './outcome.ts';
 
 type Reporting = Pick<AttemptParts, 'reports'>;
 
-export function measureClaim({ reports }: Reporting, { granted, lane }: Claimed): void {
-  reports.meters.claimed(lane, granted.now - granted.dueAt, granted.lostClaim !== null);
+export function measureClaim({ reports }: Reporting, { envelope, granted, lane }: Claimed): void {
+  const waitedMs = granted.now - granted.dueAt;
+  reports.meters.claimed(lane, waitedMs, granted.lostClaim !== null);
+  const { directive } = envelope;
+  const alone = seriesAlone(directive);
+  const tool = toolSeries(directive);
+  const series = [...(alone.length > 0 ? alone : [EVERYTHING]), ...tool];
+  reports.count(directive.request_id, { series, waitedMs: Math.max(0, waitedMs) });
+  if (granted.fence === 1)
+    reports.count(directive.request_id, { series: [...alone, ...tool], started: true });
 }
 
 export interface AttemptReport {
@@ -31,7 +40,8 @@ export function measureAttempt(
   const model = modelsOf(claimed)[candidate.index];
   if (model === undefined) return;
   const called = modelCallFacts(envelope.directive, model, { execution, durationMs });
-  if (called !== null) reports.meters.modelCalled(called);
+  const { directive } = envelope;
+  if (called !== null) reportModelCall(reports, directive.request_id, directive, called);
 }
 
 export function reportEnded(
@@ -40,13 +50,14 @@ export function reportEnded(
   error: ErrorEnvelope | null,
 ): void {
   const { directive, traceparent } = envelope;
-  const { request_id: requestId, id, type } = directive;
+  const { request_id: requestId, id } = directive;
   const acceptedAt = granted ? acceptedAtOf(directive, granted.deadlineAt) : null;
   const durationMs =
     granted === undefined || claimedAt === undefined || acceptedAt === null
       ? null
       : granted.now - acceptedAt + (performance.now() - claimedAt);
-  reports.ended({ requestId, id, type, lane, traceparent, error, durationMs });
+  const attemptMs = claimedAt === undefined ? undefined : performance.now() - claimedAt;
+  reports.ended({ requestId, id, directive, lane, traceparent, error, durationMs, attemptMs });
 }
 
 /** By the clock of Redis; null: the directive names no deadline. */

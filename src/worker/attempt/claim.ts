@@ -6,7 +6,7 @@ import type { Envelope } from '../../store/request/envelope.ts';
 import { startedSignal } from '../../store/log/started-signal.ts';
 import type { ClaimVerdict } from '../../store/request/verdicts.ts';
 import type { HeldJob } from '../../queue/lane-take.ts';
-import { newShortId } from '../../platform/telemetry/identifier.ts';
+import { newClaimToken } from '../../platform/telemetry/identifier.ts';
 import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
 import { durably } from '../record/durably.ts';
@@ -31,7 +31,7 @@ export async function claim(parts: AttemptParts, taken: ToClaim): Promise<Asked>
   const ahead = await claimAhead(parts, envelope.directive.request_id, held);
   if (ahead !== null) return ahead;
   const claimedAt = performance.now();
-  const [verdict, serial] = await askForClaim(parts, taken, held?.token ?? newShortId());
+  const [verdict, serial] = await askForClaim(parts, taken, held?.token ?? newClaimToken());
   return { verdict, serial, claimedAt };
 }
 

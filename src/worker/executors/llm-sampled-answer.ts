@@ -1,5 +1,6 @@
 // One answer of a model to what a tool asks: by the chain of models and the limits that hold for any call of a model.
 // Must never ask without a limit of tokens, nor go on when nobody wants the answer; nor ask a person twice of one budget.
+import { scopedId } from '../../contract/access/tenant.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
@@ -20,13 +21,13 @@ import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import type { AskedQuestions, CheaperModels, Execution, ExecutionContext } from './definition.ts';
 import { answeredBudgets, isFree } from './llm-budget.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
-import { modelCallFacts } from './model-call-facts.ts';
+import { modelCallFacts, reportModelCall } from './model-call-facts.ts';
 import type { ModelPlaces } from '../../models/requests/model-places.ts';
 
 export interface AnswerOptions {
   readonly llm: LlmOptions;
   readonly spans: Spans;
-  readonly reports: Pick<Reports, 'meters'>;
+  readonly reports: Pick<Reports, 'meters' | 'count'>;
   readonly places: ModelPlaces;
 }
 
@@ -177,7 +178,8 @@ async function askModel(
   );
   const durationMs = performance.now() - begunAt;
   const facts = modelCallFacts(directive, model, { execution, durationMs, origin: 'action' });
-  if (facts !== null) reports.meters.modelCalled(facts);
+  const requestId = scopedId(context.tenant, directive.request_id);
+  if (facts !== null) reportModelCall(reports, requestId, directive, facts);
   const operation = operationOf(directive, model);
   if (place === null || operation === null || execution.unsent === true) return execution;
   const { name } = operation;

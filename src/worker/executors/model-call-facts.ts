@@ -2,6 +2,7 @@
 // Must never hold a word of a prompt or an answer.
 import { type Directive, callVocabulary, type CallOrigin } from '../../contract/directive/directive.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
+import { type CountedDirective, EVERYTHING, type Reports, seriesAlone } from '../../platform/telemetry/reports.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';
 import type { Execution } from './definition.ts';
 
@@ -33,6 +34,22 @@ export function modelCallFacts(
     tokens: tokensOf(execution),
     cost: typeof cost === 'number' ? cost : null,
   };
+}
+
+/** Reports a call to metrics and statistics. `requestId`: scoped. `directive`: the one that made it. */
+export function reportModelCall(
+  { meters, count }: Pick<Reports, 'meters' | 'count'>,
+  requestId: string,
+  directive: CountedDirective,
+  facts: ModelCallFacts,
+): void {
+  meters.modelCalled(facts);
+  const { provider, model, errorType, durationMs, tokens, cost } = facts;
+  const spent = { modelCalls: 1, tokens, cost };
+  const alone = seriesAlone(directive);
+  count(requestId, { series: alone.length > 0 ? alone : [EVERYTHING], ...spent });
+  const series = [['model', `${provider}:${model}`]] as const;
+  count(requestId, { series, started: true, ended: { errorType, durationMs }, ...spent });
 }
 
 /** A failed call has used tokens, too. */

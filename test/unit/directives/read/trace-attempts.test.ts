@@ -37,7 +37,7 @@ const record = (more: Partial<DirectiveRecord>): DirectiveRecord => ({
 
 /** `<number> <outcome> <reason> <due> <claimed> <ended>` of each. */
 function attempts(of: DirectiveRecord, claims: readonly ClaimNote[], log: LogFacts = noFacts(), now = 4_000) {
-  return tracedAttempts({ record: of, claims, log, now }).map(
+  return tracedAttempts({ workers: new Map(), record: of, claims, log, now }).map(
     ({ attempt, outcome, reason, due_at: due, claimed_at: claimed, ended_at: ended }) =>
       [attempt, outcome, reason ?? '-', ...[due, claimed, ended].map((at) => at && Date.parse(at))].join(' '),
   );
@@ -65,7 +65,7 @@ test('each claim ends as it was noted, and the next one is due after its delay',
     '2 worker_lost worker_lost 1300 1310 1400',
     '3 succeeded - 1400 1410 5000',
   ]);
-  const [first, , last] = tracedAttempts({ record: of, claims, log, now: 0 });
+  const [first, , last] = tracedAttempts({ workers: new Map(), record: of, claims, log, now: 0 });
   expect(first?.first_output_at).toBe(new Date(1_050).toISOString());
   expect(last).toMatchObject({ redelivered: true, first_output_at: new Date(1_420).toISOString() });
 });

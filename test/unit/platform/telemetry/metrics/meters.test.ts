@@ -13,14 +13,14 @@ function measured(newNames: string[] = []) {
     models: ['play:m'],
     newNames,
   });
-  const reports = createReports(meters, { failed: ({ id }) => void failed.push(id) });
+  const reports = createReports(meters, { failed: ({ id }) => void failed.push(id) }, () => {});
   return { all, failed, meters, reports };
 }
 
 const directive = {
   requestId: 'r',
   id: 'd',
-  type: 'tool_exec',
+  directive: { type: 'tool_exec' },
   lane: 'tool.peer',
   traceparent: '',
   durationMs: 1_500,
