@@ -246,6 +246,14 @@ describeInBrowser('after a run', () => {
     await expectAccessible(page);
   });
 
+  test("the tool's form opens with the arguments of an earlier call", async () => {
+    await using shown = await browser.open(service.url, '/requests/original?step=original%2Ftool-1-0');
+    const { page } = shown;
+    await page.getByRole('link', { name: "Open in the tool's form" }).click();
+    await expect.poll(async () => page.getByRole('textbox', { name: 'b' }).inputValue()).toBe('2');
+    expect(await page.getByRole('textbox', { name: 'a' }).inputValue()).toBe('1');
+  });
+
   test('on a phone nothing is wider than the window, and the failure is the first thing', async () => {
     await failed('phone');
     await using shown = await browser.open(service.url, '/requests/phone', PHONE);

@@ -18,7 +18,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Select } from '../../parts/select.tsx';
 import { toast } from '../../parts/toast.ts';
-import { modelOf, namesOf } from './change-texts.ts';
+import { modelOf, namesOf } from '../../data/change-texts.ts';
 
 interface AgainProps {
   readonly view: RequestView;

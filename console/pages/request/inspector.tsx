@@ -203,7 +203,7 @@ const MODEL_CALL = /^model-(?<turn>\d{1,7})$/;
 
 /** Ways to make the step again. */
 function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) {
-  const { id, type, status, error, attempts, ended_at: ended } = directive;
+  const { id, type, name, status, error, attempts, ended_at: ended } = directive;
   const [isRedriving, setRedriving] = useState(false);
   const missing = useMissingScope('submit');
   const why = missing && `needs the scope ${missing}`;
@@ -221,6 +221,16 @@ function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) 
         <Button why={why} onClick={() => onAsk({ kind: 'again', directiveId: id })}>
           Run this again…
         </Button>
+      )}
+      {type === 'tool_exec' && name !== null && (
+        <Link
+          className="button button-plain"
+          to="/tools/$toolName"
+          params={{ toolName: name } as never}
+          search={{ from: `${timeline.request_id}/${id}` } as never}
+        >
+          Open in the tool's form
+        </Link>
       )}
       {status === 'failed' && attempts.length > 0 && view.run === undefined && !isAlone && (
         <Button onClick={() => setRedriving(true)}>Redrive…</Button>

@@ -8,6 +8,7 @@ import type { DirectiveView, RequestView } from '../../../src/contract/request/r
 import type { RunWait } from '../../../src/contract/run/run.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
+import { scheduleOf } from '../../data/schedule-of.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
@@ -170,12 +171,9 @@ function CompareLink({ a, b }: { a: string; b: string }) {
   );
 }
 
-/** As the service names the requests of a schedule. */
-const OF_SCHEDULE = /^schedule\.([A-Za-z0-9._:-]{1,64})\.(?:trigger\..+|\d{8}T\d{6}Z)$/;
-
 function OfSchedule({ requestId }: { requestId: string }) {
-  const schedule = OF_SCHEDULE.exec(requestId)?.[1];
-  if (schedule === undefined) return null;
+  const schedule = scheduleOf(requestId);
+  if (schedule === null) return null;
   return (
     <span>
       schedule{' '}

@@ -15,7 +15,7 @@ import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Text } from '../../parts/text.tsx';
 import { toast } from '../../parts/toast.ts';
-import { type LimitTexts, limitsOf, LIMITS, modelOf } from './change-texts.ts';
+import { type LimitTexts, limitsOf, LIMITS, modelOf } from '../../data/change-texts.ts';
 
 interface ResumeProps {
   readonly view: RequestView;

@@ -19,13 +19,15 @@ import type { FieldFault } from './form-values.ts';
 
 export interface ToolFormProps {
   readonly tool: ListedTool;
+  /** Arguments of an earlier call; null: none. */
+  readonly first: Arguments | null;
   readonly onCalled: (requestId: string) => void;
 }
 
 type Arguments = Record<string, unknown>;
 
-export function ToolForm({ tool, onCalled }: ToolFormProps) {
-  const form = useFormState(tool.input_schema);
+export function ToolForm({ tool, first, onCalled }: ToolFormProps) {
+  const form = useFormState(tool.input_schema, first);
   const [asked, ask] = useState<Arguments | null>(null);
   const onError = (error: Error): void => form.setFaults(faultsOf(error, form.fields));
   const submission = useCallSubmission(tool.name, { onCalled, onError });
