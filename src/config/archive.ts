@@ -60,6 +60,11 @@ const archiveSchema = z
         'How long after its close a request is archived: one that is opened again within it is archived once. At most half of each `closed_ms`.',
       unit: 'ms',
     }),
+    listed_ms: durationMs.default(604_800_000).register(notes, {
+      description:
+        'How long the list of requests shows a request after it has expired, so that it is found in the archive; about 500 bytes each.',
+      unit: 'ms',
+    }),
     hold_ms: durationMs.default(86_400_000).register(notes, {
       description:
         'How much longer than `retention.closed_ms` a request is kept at most while it cannot be archived.',

@@ -7,11 +7,26 @@ import { telemetrySchema } from './telemetry.ts';
 
 const MIB = 1_024 * 1_024;
 
-const retentionSchema = z.strictObject({
-  closed_ms: durationMs
-    .default(86_400_000)
-    .register(notes, { description: 'How long a closed request stays readable.', unit: 'ms' }),
-});
+const DAY_MS = 86_400_000;
+
+const retentionSchema = z
+  .strictObject({
+    closed_ms: durationMs.optional().register(notes, {
+      description: 'How long a closed request stays readable at least.',
+      unit: 'ms',
+      fallback: '86,400,000 (1 day)',
+    }),
+    longest_ms: durationMs.optional().register(notes, {
+      description:
+        'How long at most: for a request that closes while Redis is empty. The time falls to `closed_ms` as its memory fills up to a quarter of `limits.total_bytes`.',
+      unit: 'ms',
+      fallback: '`closed_ms` where that is set, else 1,814,400,000 (21 days)',
+    }),
+  })
+  .transform(({ closed_ms: closed, longest_ms: longest }) => ({
+    closed_ms: closed ?? DAY_MS,
+    longest_ms: longest ?? closed ?? 21 * DAY_MS,
+  }));
 
 const limitsSchema = z.strictObject({
   body_bytes: z

@@ -31,7 +31,10 @@ const FRESH_MS = 1_000;
 const RETRY_AFTER_MS = 5_000;
 
 /** Bytes; null: no limit is known. `configured`: `limits.total_bytes`, 0 = none. */
-function memoryLimit({ maxmemory, machine }: MemoryFacts, configured: number | undefined): number | null {
+export function memoryLimit(
+  { maxmemory, machine }: MemoryFacts,
+  configured: number | undefined,
+): number | null {
   if (configured !== undefined) return configured === 0 ? null : configured;
   if (maxmemory !== null) return Math.floor(maxmemory * SHARE_OF_MAXMEMORY);
   return machine === null ? null : Math.floor(machine * SHARE_OF_MACHINE);

@@ -135,7 +135,9 @@ function giveRule(route: RouteOptions): void {
   const forOperators = [route.method].flat().some((method) => isOperators(method, route.url));
   const [also] = [route.method].flat().map((method) => secondScopeOf(method, route.url));
   const ofTenant = [route.method].flat().some((method) => isOfTenant(method, route.url));
-  route.config = { ...route.config, rule, also, forOperators, ofTenant } as NonNullable<RouteOptions['config']>;
+  route.config = { ...route.config, rule, also, forOperators, ofTenant } as NonNullable<
+    RouteOptions['config']
+  >;
   if (route.schema?.hide !== true) route.schema = { ...route.schema, security: securityOf(rule, also) };
 }
 

@@ -72,7 +72,9 @@ function schemaOfRoute(name: OperationName): FastifySchema {
 /** Queries of routes that read what a tenant has may name another one; the access check takes it out. */
 function withTenant(name: OperationName, query: z.ZodObject): z.ZodObject {
   const { ofTenant }: Route = ROUTES[name];
-  return ofTenant === true && !('tenant' in query.shape) ? query.extend({ tenant: ownTenantSchema.optional() }) : query;
+  return ofTenant === true && !('tenant' in query.shape)
+    ? query.extend({ tenant: ownTenantSchema.optional() })
+    : query;
 }
 
 /** Where no key is needed there is one tenant. */

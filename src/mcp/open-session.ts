@@ -86,8 +86,7 @@ function addressText(url: string): string {
 }
 
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
-  const transport = (): SessionTransport => 
-    createStdioTransport(stdio, options.logger, options.onOutput);
+  const transport = (): SessionTransport => createStdioTransport(stdio, options.logger, options.onOutput);
   if (options.memory.legacyOnly) return connect(options, 'stdio', transport, true);
   const opened = await connect(options, 'stdio', transport, false);
   // The server has ended at a message that is not `initialize`, or has not answered it.

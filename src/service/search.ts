@@ -93,10 +93,11 @@ export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
 }
 
 function rowReaderOf(store: Store, onError: (error: Error) => void): RowReader {
-  const { connection, keys, records } = store;
+  const { connection, keys, records, listedMs } = store;
   const { journal } = records;
   const readFacts = createFactsReader({ connection, keys, journal, runOf: listedRuns(store) });
-  return createRowReader({ readSmall: createSmallReader(connection, keys), readFacts, onError });
+  const readSmall = createSmallReader(connection, keys);
+  return createRowReader({ readSmall, readFacts, listedMs, onError });
 }
 
 function buildReports({ logger, onError }: ListKeeping): ListBuilderReports {

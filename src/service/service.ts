@@ -44,6 +44,7 @@ import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
+import { createRetention } from './retention.ts';
 import type { Roles } from './roles/roles.ts';
 import { listKeepers } from './search.ts';
 import { sweeperOn } from './sweeper.ts';
@@ -153,7 +154,12 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
   const news = createGateNews();
+  let first: RedisConnection | null = null;
+  const retention = createRetention(() => first, config, onError);
   return {
+    retention,
+    /** The connection on which the memory of Redis is asked for. */
+    use: (connection: RedisConnection) => (first ??= connection),
     config,
     roles,
     modules,
@@ -207,12 +213,15 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, news, logger, observation, onEnd }: Shared,
+  { config, modules, news, logger, observation, retention, use, onEnd }: Shared,
   role: SpanRole,
 ): Store {
+  use(connection);
   return createStore(connection, {
     prefix: config.prefix,
     retentionMs: config.retention.closed_ms,
+    closedMs: retention.closedMs,
+    listedMs: config.archive?.listed_ms,
     requestBytes: config.limits.request_bytes,
     limitsOf: tenantLimits(config.tenants),
     durability: config.durability,
@@ -284,7 +293,7 @@ function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced
 /** One sweeper, and one entry among those who are there, whatever number of connections. */
 function storeParts(
   stores: readonly Store[],
-  { config, observation: { traces, stats }, ...shared }: Shared,
+  { config, observation: { traces, stats }, retention, ...shared }: Shared,
   { leaving, registry }: { leaving: Startable | null; registry: Registry },
 ): Startable[] {
   const [first] = stores;
@@ -304,6 +313,7 @@ function storeParts(
     ...(leaving ? [leaving] : []),
     traces,
     ...counting,
+    ...(first ? [retention] : []),
     ...sweeping,
     ...gates,
     ...archiving,

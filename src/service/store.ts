@@ -40,6 +40,10 @@ export interface StoreOptions {
   prefix: string;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
+  /** How long a request that closes now stays readable where its tenant has no time of its own, milliseconds. Default: `retentionMs`. */
+  closedMs?: (() => number) | undefined;
+  /** How long the list shows an archived request after it has expired, milliseconds. Default: 0. */
+  listedMs?: number | undefined;
   /** The most bytes that a request holds. */
   requestBytes: number;
   /** Default: all tenants have the same. */
@@ -90,6 +94,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     tenants,
     limitsOf: options.limitsOf ?? NO_TENANT_LIMITS,
     retentionMs: options.retentionMs,
+    listedMs: options.listedMs ?? 0,
     queue: {
       lanes,
       gated,
@@ -172,6 +177,7 @@ function recordsOn(
     retentionMs,
     requestBytes,
     limitsOf = NO_TENANT_LIMITS,
+    closedMs,
     onEnd,
     archiveAfterMs,
     isListed,
@@ -184,7 +190,13 @@ function recordsOn(
   const isLimited = (tenant: string): boolean => limitsOf(tenant).maxOpen !== undefined;
   const index = createSweepIndex(connection, keys, { noteEnded, isLimited, isListed });
   const changes = createChangedRequests(connection, keys, { isListed });
-  const kept = { retentionMs, requestBytes, limitsOf };
+  const keptFor: LimitsOfTenant = (tenant) => {
+    const limits = limitsOf(tenant);
+    return closedMs === undefined || limits.closedMs !== undefined
+      ? limits
+      : { ...limits, closedMs: closedMs() };
+  };
+  const kept = { retentionMs, requestBytes, limitsOf: keptFor };
   const told = { wakeRun, onEnd, onChange: changes.note, noteEnded };
   const journal = createJournal({ connection, keys, ...kept, ...told });
   const dead = createDeadLetterIndex(connection, keys);

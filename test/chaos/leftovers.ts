@@ -13,6 +13,9 @@ const PERMANENT = [
   /^chaos:(archive|changed-requests|search-tenants|list-build)$/,
   /^chaos:\{search:[^}]+\}:/,
   /^chaos:\{schedules\}:/,
+  // At most 400 days after their last count; a day and a month after the process was there.
+  /^chaos:\{stats:[^}]+\}:/,
+  /^chaos:(output|process):/,
   // One for each key, an hour after its last use.
   /^chaos:\{once\.[0-9a-f]+\}:once$/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,

@@ -43,7 +43,10 @@ function countTurn(
   { requestId, document: before, spec, now }: StoredRun,
   document: RunDocument,
 ): void {
-  const names = [['agent', spec.agent] as const, ...tagsOf(spec.metadata).map((tag) => ['tag', tag] as const)];
+  const names = [
+    ['agent', spec.agent] as const,
+    ...tagsOf(spec.metadata).map((tag) => ['tag', tag] as const),
+  ];
   if (before === null) count(requestId, { series: [EVERYTHING, ...names], started: true });
   const spent = spentBetween(before === null ? null : stateOf(before), stateOf(document));
   if (spent !== null) count(requestId, { series: names, ...spent });

@@ -61,7 +61,10 @@ export function addRequests({ program, withClient }: CommandLine): void {
   filtered(requests.command('list', { isDefault: true }).description('show those that fit, newest first'))
     .option('--limit <count>', 'at most this many; default: 50', wholeNumber)
     .option('--cursor <cursor>', 'go on where a page ended')
-    .option('--tenant <name>', 'those of another tenant, or * for all: for administrators of the tenant default')
+    .option(
+      '--tenant <name>',
+      'those of another tenant, or * for all: for administrators of the tenant default',
+    )
     .option('--watch', 'then show each one that is new or changes, until interrupted')
     .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
   bulk(requests.command('cancel').description('cancel those that fit and have not ended'))
@@ -127,11 +130,15 @@ function sayTimes({ terminal, json }: Invocation, { since, until }: FilterOption
 async function watch(invocation: Invocation, options: ListOptions, first: RequestListing): Promise<ExitCode> {
   const { client, interrupt } = invocation;
   let shown = new Map<string, string>();
-  for (let page = first; ; page = await client.requests({
-    ...filterOf(options),
-    limit: options.limit,
-    tenant: options.tenant,
-  })) {
+  for (
+    let page = first;
+    ;
+    page = await client.requests({
+      ...filterOf(options),
+      limit: options.limit,
+      tenant: options.tenant,
+    })
+  ) {
     const now = new Map(page.requests.map((request) => [request.request_id, JSON.stringify(request)]));
     const changed = page.requests.filter(({ request_id: id }) => shown.get(id) !== now.get(id));
     show(invocation, changed.toReversed());

@@ -36,7 +36,11 @@ export function addTop({ program, withClient }: CommandLine): void {
     .description('show starts, ends, failures, durations, tokens and money of the last day')
     .addOption(new Option('--by <kind>', 'one row for each name of this kind').choices(STATS_GROUPS))
     .option('--name <name>', 'only this name')
-    .option('--since <when>', 'from then on: 2h, 7d, noon, yesterday, 14:30, or an instant; default: 1d', when)
+    .option(
+      '--since <when>',
+      'from then on: 2h, 7d, noon, yesterday, 14:30, or an instant; default: 1d',
+      when,
+    )
     .option('--until <when>', 'up to then; default: now', when)
     .addOption(
       new Option('--interval <length>', 'length of an interval in the answer of --json').choices(
@@ -81,7 +85,10 @@ const HEAD = [
 ];
 
 function linesOf({ since, until, by, series, series_left_out: leftOut }: Stats): string[] {
-  const rows = series.map(({ name, total }) => [oneLine(name ?? 'everything', LONGEST_NAME), ...cells(total)]);
+  const rows = series.map(({ name, total }) => [
+    oneLine(name ?? 'everything', LONGEST_NAME),
+    ...cells(total),
+  ]);
   return [
     `${instantText(since, 'minutes')} to ${instantText(until, 'minutes')} UTC`,
     ...(rows.length === 0
@@ -96,7 +103,9 @@ function cells(counts: StatsCounts): string[] {
   const errors = Object.entries(counts.error_types).toSorted(([, left], [, right]) => right - left);
   return [
     ...[started, succeeded, failed, cancelled].map(String),
-    ...[duration_ms?.p50, duration_ms?.p95, waited_ms?.p95].map((ms) => (ms === undefined ? '-' : timeText(ms))),
+    ...[duration_ms?.p50, duration_ms?.p95, waited_ms?.p95].map((ms) =>
+      ms === undefined ? '-' : timeText(ms),
+    ),
     String(tokens.input),
     String(tokens.output),
     cost.toFixed(4),

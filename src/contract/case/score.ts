@@ -10,7 +10,9 @@ export const SCORE_SIGNAL = 'score.recorded';
 export const MOST_SCORES = 1_000;
 
 /** Schema of the name of a score. */
-export const scoreNameSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ . -');
+export const scoreNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ . -');
 
 /** Schema of a score. */
 export const scoreBodySchema = z.strictObject({

@@ -63,7 +63,12 @@ export const CALLS = {
   deadLetterGroups: { method: 'GET', path: '/v1/dead-letters/groups', scope: 'read', ofTenant: true },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
-  serverOutput: { method: 'GET', path: '/v1/servers/:server_name/stderr', scope: 'admin', forOperators: true },
+  serverOutput: {
+    method: 'GET',
+    path: '/v1/servers/:server_name/stderr',
+    scope: 'admin',
+    forOperators: true,
+  },
   agents: { method: 'GET', path: '/v1/agents', scope: 'read' },
   lanes: { method: 'GET', path: '/v1/lanes', scope: 'read' },
   budgets: { method: 'GET', path: '/v1/budgets', scope: 'read', ofTenant: true },

@@ -57,7 +57,10 @@ export const listedRequestSchema = z.object({
       z.object({
         name: z.string().describe('Name of the score.'),
         value: z.number().describe('Its newest value.'),
-        passed: z.boolean().optional().describe('Whether the request passed. Absent: the value alone counts.'),
+        passed: z
+          .boolean()
+          .optional()
+          .describe('Whether the request passed. Absent: the value alone counts.'),
       }),
     )
     .optional()

@@ -13,25 +13,25 @@ export const MOST_FOUND = 20;
 export const DEFAULT_FOUND = 5;
 
 /** Words and range of a search. */
-export const searchFilterSchema = requestFilterSchema
-  .pick({ since: true, until: true })
-  .extend({
-    q: z
-      .string()
-      .trim()
-      .min(1)
-      .max(200)
-      .describe(
-        'Words, at most 8, each of which has to occur: in the question, a name, a tag or an error of a request, or at the beginning of its id; in the name or the description of a tool or agent; in the id of a schedule.',
-      ),
-  });
+export const searchFilterSchema = requestFilterSchema.pick({ since: true, until: true }).extend({
+  q: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .describe(
+      'Words, at most 8, each of which has to occur: in the question, a name, a tag or an error of a request, or at the beginning of its id; in the name or the description of a tool or agent; in the id of a schedule.',
+    ),
+});
 
 /** Schema of what a search has found. */
 export const searchSchema = z.object({
   requests: z.array(listedRequestSchema).describe('Requests, newest first; `GET /v1/requests?q=` has more.'),
   searched_until: instantSchema
     .nullable()
-    .describe('Instant (UTC) at which the search of requests stopped because it took too long. null: it did not.'),
+    .describe(
+      'Instant (UTC) at which the search of requests stopped because it took too long. null: it did not.',
+    ),
   tools: z
     .array(listedToolSchema.pick({ name: true, server: true, title: true, description: true }))
     .describe('Tools, those whose name begins with the words first.'),

@@ -76,17 +76,16 @@ export const statsCountsSchema = z.object({
     .describe('Duration: of a request from its acceptance, of a call from its start. null: nothing ended.'),
   waited_ms: quantiles
     .nullable()
-    .describe('Wait of directives between the instant at which they could start and their claim. null: none.'),
+    .describe(
+      'Wait of directives between the instant at which they could start and their claim. null: none.',
+    ),
   tokens: z
     .object({
       input: count.describe('Number of input tokens.'),
       output: count.describe('Number of output tokens.'),
     })
     .describe('Token usage of model calls, counted when each call ends.'),
-  cost: z
-    .number()
-    .min(0)
-    .describe('Cost of model calls in USD; calls of models without a price count as 0.'),
+  cost: z.number().min(0).describe('Cost of model calls in USD; calls of models without a price count as 0.'),
   tool_calls: count.describe('Number of tool calls that ended.'),
   model_calls: count.describe('Number of attempts at model calls that ended.'),
   score: z
@@ -115,9 +114,7 @@ export const statsSchema = z.object({
           .describe('Name of the series; `_other`: names beyond those that are kept; null: everything.'),
         total: statsCountsSchema.describe('Counts of all intervals together.'),
         points: z
-          .array(
-            statsCountsSchema.extend({ at: instantSchema.describe('Beginning (UTC) of the interval.') }),
-          )
+          .array(statsCountsSchema.extend({ at: instantSchema.describe('Beginning (UTC) of the interval.') }))
           .describe('Intervals in which something was counted, oldest first; the others are zero.'),
       }),
     )
@@ -127,12 +124,7 @@ export const statsSchema = z.object({
 
 /** As the client takes it; the route reads the same from a URL. */
 export const statsQuerySchema = statsFilterSchema.extend({
-  limit: z
-    .int()
-    .min(1)
-    .max(MOST_SERIES)
-    .optional()
-    .describe('Maximum number of series. Default: 10.'),
+  limit: z.int().min(1).max(MOST_SERIES).optional().describe('Maximum number of series. Default: 10.'),
 });
 
 /** Query for statistics. */

@@ -34,8 +34,9 @@ export async function* listedAfter(
     let begin: string | undefined = status === wanted[from.position] ? from.cursor : undefined;
     do {
       const { requests, next } = await client.requests({ ...filter, status, limit: PAGE, cursor: begin });
-      for (const { request_id: id, created_at } of requests)
-        yield { id, after: `${status}/${cursorOf({ createdAt: Date.parse(created_at), id })}` };
+      for (const { request_id: id, created_at, archived } of requests)
+        if (archived !== true)
+          yield { id, after: `${status}/${cursorOf({ createdAt: Date.parse(created_at), id })}` };
       const isEnd = next === null && status === wanted.at(-1);
       yield { id: null, after: isEnd ? null : `${status}/${next ?? END}` };
       if (isLate()) return;

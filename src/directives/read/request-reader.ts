@@ -61,10 +61,7 @@ const NONE: SeenNow['gated'] = new Map();
 const MOST_ASKING = 20;
 
 /** `whole` completes results of which the log holds a part. */
-export function createRequestReader(
-  parts: RequestReaderParts,
-  whole: WholeResult,
-) {
+export function createRequestReader(parts: RequestReaderParts, whole: WholeResult) {
   const { journal, follower, payloads, runs, tracePage = null, waits, gates, notices, workerNames } = parts;
   async function* signals(
     requestId: string,

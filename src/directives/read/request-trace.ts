@@ -46,7 +46,9 @@ export function createTraceReader(parts: TraceReaderParts) {
     const shown = history.directives.slice(0, limit);
     await readMissedEnds(requestId, shown, log);
     const isRunOver = run !== null && run.noticed && run.view.ended_at !== null;
-    const codes = shown.flatMap((directive) => history.claimsOf(directive)).flatMap(({ worker }) => worker ?? []);
+    const codes = shown
+      .flatMap((directive) => history.claimsOf(directive))
+      .flatMap(({ worker }) => worker ?? []);
     const [names, notices = NO_NOTICES, workers = new Map<string, string>()] = await Promise.all([
       readNames(requestId, shown, log),
       noticesOf?.(requestId, shown, isRunOver),

@@ -2,7 +2,12 @@
 // Must never read more of a list than its bound, nor find what the caller's lists do not show.
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { readInput } from '../../contract/json/read-input.ts';
-import { DEFAULT_FOUND, type Search, type SearchQuery, searchQuerySchema } from '../../contract/request/search.ts';
+import {
+  DEFAULT_FOUND,
+  type Search,
+  type SearchQuery,
+  searchQuerySchema,
+} from '../../contract/request/search.ts';
 import type { ListedSchedule } from '../../contract/schedule/schedule.ts';
 
 const MOST_WORDS = 8;

@@ -40,7 +40,10 @@ export function createStatsReader(
     const length = STATS_INTERVALS[interval];
     const isOfAll = by === 'tenant';
     const base = `${keys.stats(isOfAll ? ALL_TENANTS : tenant)}${length}:`;
-    const starts = Array.from({ length: Math.ceil((endsAt - beginsAt) / length) }, (_, at) => beginsAt + at * length);
+    const starts = Array.from(
+      { length: Math.ceil((endsAt - beginsAt) / length) },
+      (_, at) => beginsAt + at * length,
+    );
     const series = new Map<string, SeriesRead>();
     for (let first = 0; first < starts.length; first += READ_AT_ONCE) {
       const slice = starts.slice(first, first + READ_AT_ONCE);
@@ -53,7 +56,9 @@ export function createStatsReader(
       since: instant(beginsAt),
       until: instant(endsAt),
       by: by ?? null,
-      series: ranked.slice(0, limit).map(([name, read]) => shown(by === undefined ? null : name, read, by === 'score')),
+      series: ranked
+        .slice(0, limit)
+        .map(([name, read]) => shown(by === undefined ? null : name, read, by === 'score')),
       series_left_out: Math.max(0, ranked.length - limit),
     };
   };
@@ -100,7 +105,8 @@ function rangeOf(query: StatsQuery, now: number): Range {
     throw refusedAt('invalid_query', [{ path: 'name', message: 'needs `by`' }]);
   const endsAt = query.until === undefined ? now : Date.parse(query.until);
   const since = query.since === undefined ? endsAt - DAY_MS : Date.parse(query.since);
-  if (since >= endsAt) throw refusedAt('invalid_query', [{ path: 'since', message: 'must lie before `until`' }]);
+  if (since >= endsAt)
+    throw refusedAt('invalid_query', [{ path: 'since', message: 'must lie before `until`' }]);
   const interval = query.interval ?? fitting(since, endsAt, now);
   const length = STATS_INTERVALS[interval];
   const beginsAt = since - (since % length);

@@ -2,7 +2,12 @@
 // Must never hold up what is counted, nor grow with the number of names or with an outage of Redis.
 import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
-import { OTHER_NAMES, STATS_INTERVALS, STATS_KEPT_MS, type StatsInterval } from '../../contract/request/stats.ts';
+import {
+  OTHER_NAMES,
+  STATS_INTERVALS,
+  STATS_KEPT_MS,
+  type StatsInterval,
+} from '../../contract/request/stats.ts';
 import { isPassing } from '../../contract/tool/server-read.ts';
 import { createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { CountedFact, CountFact } from '../../platform/telemetry/reports.ts';

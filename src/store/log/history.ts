@@ -57,7 +57,8 @@ export function claimNotes(state: Fields, { id, fence, startedAt }: NotedDirecti
     // A first claim may end before the start is reported, which then is that of a later one.
     const isFirst = number === 1 && startedAt !== null && startedAt <= (end?.at ?? Infinity);
     const claimedAt = numberOrNull(claimed) ?? (isFirst ? startedAt : null);
-    const worker = code ?? (number === fence && end === null ? processCodeOf(state[`${id}|claimant`] ?? '') : null);
+    const worker =
+      code ?? (number === fence && end === null ? processCodeOf(state[`${id}|claimant`] ?? '') : null);
     notes.push({ fence: number, claimedAt, firstOutputAt: numberOrNull(output), end, worker });
   }
   return notes;

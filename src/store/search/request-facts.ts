@@ -133,7 +133,9 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
   async function scoresOf(requestId: string, fields: Fields): Promise<ListedScore[] | undefined> {
     const recorded = Object.entries(fields).filter(([name]) => name.startsWith(SCORE));
     if (recorded.length === 0) return undefined;
-    const sequences = recorded.map(([, text]) => Number.parseInt(text, 10)).toSorted((left, right) => right - left);
+    const sequences = recorded
+      .map(([, text]) => Number.parseInt(text, 10))
+      .toSorted((left, right) => right - left);
     const newest = sequences.slice(0, MOST_READ).map(async (at) => journal.log.at(requestId, at));
     const scores = new Map<string, ListedScore>();
     for (const signal of await Promise.all(newest)) {

@@ -235,7 +235,10 @@ function merged(found: readonly FoundOfTenant[], most: number): Found {
       })),
     )
     .toSorted(isBefore);
-  const sure = horizon === undefined ? rows : rows.filter((each) => isBefore(each, horizon) < 0 || each.id === horizon.id);
+  const sure =
+    horizon === undefined
+      ? rows
+      : rows.filter((each) => isBefore(each, horizon) < 0 || each.id === horizon.id);
   const page = sure.slice(0, most);
   const isCut = page.length < sure.length || page.length === most;
   const last = page.at(-1);

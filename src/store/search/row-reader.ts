@@ -9,6 +9,8 @@ export interface RowReaderParts {
   /** Those that it knows are not read by `readFacts`. */
   readSmall: ReadSmall;
   readFacts: ReadFacts;
+  /** Part of `rowOf`. Default: 0. */
+  listedMs?: number | undefined;
   onError: (error: Error) => void;
 }
 
@@ -22,12 +24,12 @@ export interface ReadRows {
 
 export type RowReader = (requestIds: readonly string[]) => Promise<ReadRows>;
 
-export function createRowReader({ readSmall, readFacts, onError }: RowReaderParts): RowReader {
+export function createRowReader({ readSmall, readFacts, listedMs, onError }: RowReaderParts): RowReader {
   async function readOne(requestId: string, small: RequestFacts | null, into: ReadRows): Promise<void> {
     try {
       const facts = small ?? (await readFacts(requestId));
       if (facts === null) into.gone.push(requestId);
-      else into.rows.push(rowOf(facts));
+      else into.rows.push(rowOf(facts, listedMs));
     } catch (error) {
       onError(asError(error));
       into.failed.push(requestId);

@@ -1,6 +1,11 @@
 // One row of the search index: what is known of a request in a list, as text, and the facets by which it is found.
 // Must never grow with its request: every part is bounded.
-import type { AskedFor, ListedRequest, ListedScore, RequestStatus } from '../../contract/request/request-listing.ts';
+import type {
+  AskedFor,
+  ListedRequest,
+  ListedScore,
+  RequestStatus,
+} from '../../contract/request/request-listing.ts';
 
 /** What the journal says of a request, as far as a list shows it. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RequestFacts {
@@ -59,13 +64,15 @@ const MOST_NAMES = 16;
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 200;
 
-export function rowOf(facts: RequestFacts): IndexRow {
-  const listed = listedOf(facts);
+/** `listedMs`: how long the row of an archived request outlives it, milliseconds. */
+export function rowOf(facts: RequestFacts, listedMs = 0): IndexRow {
+  const { expiresAt } = facts;
+  const listed = { ...listedOf(facts), ...(listedMs > 0 && expiresAt !== null ? { gone: expiresAt } : {}) };
   return {
     requestId: facts.requestId,
     version: facts.version,
     createdAt: facts.createdAt,
-    expiresAt: facts.expiresAt,
+    expiresAt: expiresAt === null ? null : expiresAt + listedMs,
     bytes: facts.bytes,
     facets: facetsOf(listed),
     text: JSON.stringify(compact(listed)),
@@ -86,9 +93,14 @@ function statusOfRun(status: string): RequestStatus {
   return status === 'cancelled' ? 'cancelled' : 'failed';
 }
 
-type Listed = Omit<ListedRequest, 'request_id' | 'created_at' | 'closed_at' | 'begins_at'> & {
+type Listed = Omit<
+  ListedRequest,
+  'archived' | 'tenant' | 'request_id' | 'created_at' | 'closed_at' | 'begins_at'
+> & {
   closed: number | null;
   begins?: number;
+  /** When the request expires, of a row that stays for longer. */
+  gone?: number;
 };
 
 function listedOf(facts: RequestFacts): Listed {
@@ -149,7 +161,15 @@ export function facetOf(kind: keyof typeof FACETS, value: string): string {
   return `${FACETS[kind]}${plain(value, LONGEST_NAME)}`;
 }
 
-function facetsOf({ status, agent, tools, error_types, tags, conversation_id, scores = [] }: Listed): string[] {
+function facetsOf({
+  status,
+  agent,
+  tools,
+  error_types,
+  tags,
+  conversation_id,
+  scores = [],
+}: Listed): string[] {
   return [
     ...(status === COMMON_STATUS ? [] : [facetOf('status', status)]),
     ...(agent === null ? [] : [facetOf('agent', agent)]),
@@ -202,17 +222,18 @@ function isSame(value: unknown, usual: unknown): boolean {
 const ROW = /^\d+ (\d+)\u0001([^\u0002]*)\u0002/;
 
 /** `id`: as its tenant knows it. null: the row is damaged or gone. */
-export function readRow(id: string, stored: string): ListedRequest | null {
+export function readRow(id: string, stored: string, now: number = Date.now()): ListedRequest | null {
   const head = ROW.exec(stored);
   if (head === null) return null;
   const rest = JSON.parse(stored.slice(head[0].length)) as Partial<Listed>;
-  const { closed, begins, ...known } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
+  const { closed, begins, gone, ...known } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
   return {
     request_id: id,
     created_at: new Date(Number(head[1])).toISOString(),
     closed_at: closed === null ? null : new Date(closed).toISOString(),
     ...known,
     ...(begins === undefined ? {} : { begins_at: new Date(begins).toISOString() }),
+    ...(gone !== undefined && gone <= now ? { archived: true } : {}),
   };
 }
 

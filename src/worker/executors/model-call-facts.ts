@@ -2,7 +2,12 @@
 // Must never hold a word of a prompt or an answer.
 import { type Directive, callVocabulary, type CallOrigin } from '../../contract/directive/directive.ts';
 import { parseModelName } from '../../contract/model/model-name.ts';
-import { type CountedDirective, EVERYTHING, type Reports, seriesAlone } from '../../platform/telemetry/reports.ts';
+import {
+  type CountedDirective,
+  EVERYTHING,
+  type Reports,
+  seriesAlone,
+} from '../../platform/telemetry/reports.ts';
 import type { ModelCallFacts } from '../../platform/telemetry/metrics/meters.ts';
 import type { Execution } from './definition.ts';
 

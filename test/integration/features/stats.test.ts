@@ -46,10 +46,19 @@ const scene = shared(async () => {
   const operator = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
   const listed = async () => expect(JSON.stringify(await acme.tools())).toContain('"peer.echo"');
   await vi.waitFor(listed, { timeout: 30_000, interval: 50 });
-  const query = planOf('both', [['peer.echo', { n: 1 }], ['peer.echo', { n: 2 }]]);
+  const query = planOf('both', [
+    ['peer.echo', { n: 1 }],
+    ['peer.echo', { n: 2 }],
+  ]);
   const metadata = { tags: ['night'] };
   await acme.runs.run({ agent: 'lead', query, metadata, request_id: 'run' });
-  await acme.execute({ type: 'tool_exec', tool_name: 'peer.echo', arguments: {}, request_id: 'one', metadata });
+  await acme.execute({
+    type: 'tool_exec',
+    tool_name: 'peer.echo',
+    arguments: {},
+    request_id: 'one',
+    metadata,
+  });
   await acme.execute({ type: 'tool_exec', tool_name: 'peer.nosuch', arguments: {}, request_id: 'two' });
   await globex.execute({ type: 'tool_exec', tool_name: 'peer.echo', arguments: {}, request_id: 'one' });
   const stop = async (): Promise<void> => {
@@ -174,11 +183,14 @@ test('a score filters the list by its name and value, and is counted once', asyn
   await acme.score('run', score);
   await acme.score('run', score);
   await acme.score('one', { name: 'quality', value: 0.9, passed: true });
-  const ids = async (filter: object) => (await acme.requests(filter)).requests.map(({ request_id }) => request_id);
+  const ids = async (filter: object) =>
+    (await acme.requests(filter)).requests.map(({ request_id }) => request_id);
   await eventually(async () => ids({ score: 'quality' })).toEqual(['one', 'run']);
   expect(await ids({ score: 'quality', score_min: 0.5 })).toEqual(['one']);
   expect(await ids({ score: 'quality', score_max: 0.5 })).toEqual(['run']);
-  await expect(acme.requests({ score_min: 0.5 })).rejects.toMatchObject({ problem: { code: 'invalid_query' } });
+  await expect(acme.requests({ score_min: 0.5 })).rejects.toMatchObject({
+    problem: { code: 'invalid_query' },
+  });
   await eventually(async () => (await totals(acme, { by: 'score' }))['quality']?.score).toMatchObject({
     count: 2,
     mean: 0.65,
@@ -191,9 +203,9 @@ test('one search finds requests, tools, agents and schedules by their words', as
   const { acme } = scene;
   const run = { agent: 'lead', query: 'x' };
   await acme.schedules.create({ id: 'leading-nightly', every_ms: 86_400_000, run });
-  await eventually(async () => (await acme.search({ q: 'NIGHT' })).requests.map(({ request_id }) => request_id)).toEqual(
-    ['one', 'run'],
-  );
+  await eventually(async () =>
+    (await acme.search({ q: 'NIGHT' })).requests.map(({ request_id }) => request_id),
+  ).toEqual(['one', 'run']);
   expect(await acme.search({ q: 'lead' })).toMatchObject({
     requests: [{ request_id: 'run' }],
     tools: [],
@@ -220,7 +232,9 @@ test('an operator reads the newest lines that the program of a server wrote to s
   for (const spelling of [SECRET, Buffer.from(`peer:${SECRET}`).toString('base64')])
     expect(line?.text).not.toContain(spelling);
   await acme.execute({ type: 'tool_exec', tool_name: 'peer.shout', arguments: {} });
-  await eventually(async () => (await operator.serverOutput('peer')).lines.at(-1)?.text).toBe('x'.repeat(1_000));
+  await eventually(async () => (await operator.serverOutput('peer')).lines.at(-1)?.text).toBe(
+    'x'.repeat(1_000),
+  );
   expect((await operator.serverOutput('peer')).lines.length).toBeLessThanOrEqual(300);
   await expect(operator.serverOutput('nosuch')).rejects.toMatchObject({ problem: { code: 'not_found' } });
 });

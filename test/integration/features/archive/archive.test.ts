@@ -374,7 +374,7 @@ describe('an archiver', () => {
 
   test('has a place that the doctor can name as missing, with how to fix it', async () => {
     const at = await installation();
-    const folders = { folder: at.folder, hold_ms: 0, after_ms: 0, region: '', prefix: '' };
+    const folders = { folder: at.folder, listed_ms: 0, hold_ms: 0, after_ms: 0, region: '', prefix: '' };
     const archive = { ...folders, folder: join(at.folder, 'unmounted') };
     const [found] = await examineArchive({ archive: folders, directory: '/' });
     expect(found).toMatchObject({ subject: 'archive', ok: true });
