@@ -26,6 +26,7 @@ const PAGES = [
   page('/', () => import('./pages/overview/overview.tsx'), 'OverviewPage'),
   page('/requests', () => import('./pages/requests/requests.tsx'), 'RequestsPage'),
   page('/requests/$requestId', () => import('./pages/request/request.tsx'), 'RequestPage'),
+  page('/statistics', () => import('./pages/statistics/statistics.tsx'), 'StatisticsPage'),
   page('/compare', () => import('./pages/compare/compare.tsx'), 'ComparePage'),
   page('/approvals', () => import('./pages/approvals/approvals.tsx'), 'ApprovalsPage'),
   page('/dead-letters', () => import('./pages/dead-letters/dead-letters.tsx'), 'DeadLettersPage'),

@@ -254,6 +254,80 @@ describeInBrowser('after a run', () => {
     expect(await page.getByRole('textbox', { name: 'a' }).inputValue()).toBe('1');
   });
 
+  test('statistics by agent, one search over everything, and a list with ranges, views, columns and orders', async () => {
+    await using shown = await browser.open(service.url, '/statistics?by=agent', WIDE);
+    const { page } = shown;
+    await page
+      .getByRole('table', { name: 'Statistics by agent' })
+      .getByRole('button', { name: 'clerk' })
+      .waitFor();
+    for (const name of [
+      /^Started: [1-9]/,
+      /^Failed: [1-9].*%/,
+      /^Duration: .*p95/,
+      /^Tokens: .* → /,
+      /^Cost: \$/,
+    ])
+      await page.getByRole('img', { name }).waitFor();
+    await expectAccessible(page);
+
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Search/ }).fill('add ask-2');
+    await page.getByRole('option', { name: /request.*add them for ask-2/ }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('combobox', { name: /^Search/ }).fill('guarded.say');
+    await page.getByRole('option', { name: 'tool guarded.say' }).click();
+    await page.getByRole('heading', { level: 1, name: 'guarded.say' }).waitFor();
+
+    await page.getByRole('link', { name: 'Requests' }).first().click();
+    const rows = page.locator('.request-rows [role=row]');
+    await rows.filter({ hasText: 'ask-1' }).waitFor();
+    await page.getByRole('button', { name: 'Any time' }).click();
+    await page.getByRole('menuitem', { name: 'From … until …' }).click();
+    await page.getByLabel('From').fill('2020-01-01T00:00');
+    await page.getByLabel('Until').fill('2020-01-02T00:00');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('No request fits since:2020-01-01T00:00Z until:2020-01-02T00:00Z').waitFor();
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('menuitem', { name: 'Save this view…' }).click();
+    await page.getByLabel('Name').fill('<b>old</b>');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Show all requests' }).click();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('menuitem', { name: 'Agent or tool ✓' }).click();
+    await page.getByRole('columnheader', { name: 'Agent or tool' }).waitFor({ state: 'detached' });
+    await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click();
+    await page.getByText('loaded rows by cost').waitFor();
+    await expectAccessible(page);
+    await page.reload();
+    await page.getByText('loaded rows by cost').waitFor();
+    expect(await page.getByRole('columnheader', { name: 'Agent or tool' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('menuitem', { name: '<b>old</b>' }).click();
+    await page.waitForURL(/filter=since/);
+
+    await page.getByRole('button', { name: 'Theme, keys and session' }).click();
+    await page.getByRole('menuitem', { name: 'Times in UTC (Z)' }).click();
+    await page.goto(`${service.url}/console/requests/ask-1?step=ask-1%2Fmodel-1`);
+    await page
+      .getByRole('region', { name: 'Step model-1' })
+      .getByText(/^\d\d:\d\d:\d\dZ$/)
+      .waitFor();
+    await page
+      .getByRole('region', { name: 'Step model-1' })
+      .getByText(/ · on \S+/)
+      .waitFor();
+    await page.goto(`${service.url}/console/tools`);
+    await page.getByText('stderr').first().click();
+    await page
+      .getByText('nothing to stderr')
+      .or(page.getByRole('list', { name: /^stderr/ }))
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+  });
+
   test('on a phone nothing is wider than the window, and the failure is the first thing', async () => {
     await failed('phone');
     await using shown = await browser.open(service.url, '/requests/phone', PHONE);
@@ -262,6 +336,9 @@ describeInBrowser('after a run', () => {
     await page.getByRole('region', { name: 'Step model-1' }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     await expectAccessible(page);
+    await page.goto(`${service.url}/console/statistics`);
+    await page.getByRole('img', { name: /^Started/ }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     await page.goto(`${service.url}/console/compare?a=original&b=phone`);
     await page.getByRole('heading', { name: /^They part at/ }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
