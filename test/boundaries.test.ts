@@ -55,6 +55,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'agents/modules': ['contract', 'config', 'worker/executors', 'agents'],
   'features/schedules': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
   'features/archive': ['contract', 'platform/bounds', 'store', 'queue', 'directives'],
+  'features/stats': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
+  'features/server-output': ['contract', 'platform/redis', 'store'],
   'features/cases': ['contract'],
   'http/access': ['contract', 'platform/redis', 'store'],
   'features/queue-api': [
@@ -88,6 +90,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'agents/modules',
     'features/schedules',
     'features/archive',
+    'features/stats',
+    'features/server-output',
     'http/access',
     'features/queue-api',
     'http',

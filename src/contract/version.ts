@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '11cfd4d9b242f8a61891f3b3caf8a7c5dcae05f189f40354bead71d4a07086dd';
+export const CONTRACT_SHA256 = 'fa3c0590d033f32b14bc88c869fe4021b5cba77345b583698f85994b2b35d751';

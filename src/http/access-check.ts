@@ -85,11 +85,18 @@ export function checkAccess(app: App, doors: Doors | null): SeesDetails {
 function actingAs(request: FastifyRequest, principal: Principal, others: OtherTenants, done: Done): void {
   const { ofTenant = false } = request.routeOptions.config as RuledConfig;
   const tenant = ofTenant ? takenTenant(request.query) : undefined;
-  if (tenant === undefined) return onBehalfOf(principal, done);
-  others.reading(principal, tenant).then(
-    (reader) => onBehalfOf(reader ?? principal, done),
-    (refusal: Error) => done(refusal),
-  );
+  if (tenant === undefined) onBehalfOf(principal, done);
+  else void readAs(others, principal, tenant, done);
+}
+
+async function readAs(others: OtherTenants, principal: Principal, tenant: string, done: Done): Promise<void> {
+  let reader: Principal | null;
+  try {
+    reader = await others.reading(principal, tenant);
+  } catch (refusal) {
+    return done(refusal as Error);
+  }
+  onBehalfOf(reader ?? principal, done);
 }
 
 /** Where no key is needed there is one tenant, and its name is no other one. */

@@ -10,8 +10,8 @@ import { instantText, table } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
 import { defaultVerb } from '../options/option-values.ts';
 
-/** Enough of an id to tell the processes of one installation apart. */
-const SHOWN_CHARACTERS = 6;
+/** Enough of an id to tell the processes of one installation apart, without its host and number. */
+const SHOWN_CHARACTERS = 8;
 
 export function addWorkers({ program, withClient }: CommandLine): void {
   const verbs = program.command('workers').description('the processes of the service');
@@ -83,7 +83,7 @@ function idsText(name: string, known: readonly ListedWorker[]): string {
 }
 
 function shownId({ id }: ListedWorker): string {
-  return id.slice(0, SHOWN_CHARACTERS);
+  return (id.split('.')[0] ?? id).slice(0, SHOWN_CHARACTERS);
 }
 
 /** A process reports every 2 s: this one has missed three times, and its listed state may be outdated. */

@@ -76,6 +76,11 @@ function addScore(counts: Counts, { value, passed }: NonNullable<FactCounts['sco
   if (passed !== undefined) add(counts, passed ? NAME.scoresPassed : NAME.scoresFailed, 1);
 }
 
+/** Adds the counts of another series. */
+export function addCounts(counts: Counts, more: Counts): void {
+  for (const [name, by] of more) add(counts, name, by);
+}
+
 /** Adds the counts of a text. */
 export function addPacked(counts: Counts, text: string): void {
   for (const [, name = '', number] of text.matchAll(/(\S+)=(\S+)/g)) {

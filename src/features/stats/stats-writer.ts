@@ -14,7 +14,7 @@ import type { CountedFact, CountFact } from '../../platform/telemetry/reports.ts
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../../store/keys.ts';
 import { prepareScripts } from '../../store/scripts.ts';
-import { addFact, type Counts } from './packed-counts.ts';
+import { addCounts, addFact, type Counts } from './packed-counts.ts';
 
 /** Names of one kind that an interval keeps. */
 const MOST_NAMES = 64;
@@ -57,11 +57,16 @@ export function createStatsCounter(): StatsCounter {
       for (const [group, name] of series) {
         const short = name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME).toWellFormed() : name;
         addFact(countsOf(tenant, group, short), fact);
-        addFact(countsOf(ALL_TENANTS, group, short), fact);
-        if (group === '') addFact(countsOf(ALL_TENANTS, 'tenant', tenant), fact);
       }
     },
     drain() {
+      const own = [...tenants];
+      for (const [tenant, groups] of own)
+        for (const [group, series] of groups)
+          for (const [name, counts] of series) {
+            addCounts(countsOf(ALL_TENANTS, group, name), counts);
+            if (group === '') addCounts(countsOf(ALL_TENANTS, 'tenant', tenant), counts);
+          }
       const drained = tenants;
       tenants = new Map();
       return drained;

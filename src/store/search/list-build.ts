@@ -7,7 +7,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 export type ListBuild = ReturnType<typeof createListBuild>;
 
 /** Of rows and their sets in Redis. A list of a lower one is built anew. */
-export const LIST_FORMAT = 1;
+export const LIST_FORMAT = 2;
 /** A holder that is silent for so long has died. */
 export const HOLD_MS = 15_000;
 

@@ -17,11 +17,11 @@ import {
 } from '../../contract/request/request-listing.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
-import { ownId, scopedId, TENANT_MARK } from '../../contract/access/tenant.ts';
+import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { ListBuild } from './list-build.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';
-import type { ScanPlace, SearchIndex } from './search-index.ts';
+import { LISTED_ERRORS, type ScanPlace, type SearchIndex } from './search-index.ts';
 
 export interface RequestListParts {
   index: Pick<SearchIndex, 'scan' | 'sizes' | 'errorTypes'>;
@@ -253,8 +253,6 @@ function merged(found: readonly FoundOfTenant[], most: number): Found {
 
 type Counts = RequestListing['counts'];
 
-const LISTED_ERRORS = 50;
-
 function sumOf(left: Counts, right: Counts): Counts {
   const status = Object.fromEntries(
     REQUEST_STATUSES.map((each) => [each, left.status[each] + right.status[each]]),
@@ -277,13 +275,12 @@ function requireScoreName({ score, score_min, score_max }: RequestFilter): void 
 
 /** After the last one of the page before, and in any case before `until`. */
 function beginningOf({ cursor, until, tenant: named }: RequestQuery, tenant: string): ScanPlace | null {
-  const isOfAll = named === ALL_TENANTS;
   const newest = until === undefined ? null : { createdAt: Date.parse(until) - 1, id: null };
   if (cursor === undefined) return newest;
   const { createdAt, id } = placeOfCursor(cursor);
   if (newest !== null && newest.createdAt < createdAt) return newest;
   // In a list of all tenants it is scoped already.
-  return { createdAt, id: id.includes(TENANT_MARK) || isOfAll ? id : scopedId(tenant, id) };
+  return { createdAt, id: named === ALL_TENANTS ? id : scopedId(tenant, id) };
 }
 
 function facetsOf(filter: RequestFilter): string[] {

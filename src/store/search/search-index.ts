@@ -42,7 +42,8 @@ const DROPPED_AT_ONCE = 200;
 const WRITTEN_AT_ONCE = 100;
 /** A tenant without rows is forgotten so long after its last one, so that none is being written meanwhile. */
 const TENANT_KNOWN_MS = 60_000;
-const LISTED_ERRORS = 50;
+/** Types of errors of a list. */
+export const LISTED_ERRORS = 50;
 
 /** The default one, and those that may have rows. */
 export async function indexedTenants(connection: RedisConnection, keys: KeySpace): Promise<string[]> {

@@ -32,6 +32,17 @@ test('requests are listed, redriven by filter, listed anew and archived as on on
   const before = await client.requests({ tag: 'all' });
   expect(before).toMatchObject({ incomplete: false, counts: { total: 12 } });
 
+  const calls = async () =>
+    (await client.stats({ by: 'tool' })).series.map(({ name, total }) => [
+      name,
+      total.succeeded,
+      total.failed,
+    ]);
+  await eventually(calls).toEqual([
+    ['peer.echo', 9, 0],
+    ['peer.fail', 0, 3],
+  ]);
+
   let step = await client.reindex();
   while (step.next !== null) step = await client.reindex({ cursor: step.next });
   await eventually(async () => (await client.requests({ tag: 'all' })).requests).toEqual(before.requests);

@@ -214,6 +214,27 @@ test('a row that changes leaves the sets that it is no longer in, beside new row
   });
 });
 
+test('the row of an archived request outlives it, and says so from then on', async () => {
+  const expiresAt = Date.now() + 60_000;
+  const row = rowOf(
+    { ...FACTS, requestId: 'r:4', version: 9, open: 0, closedAt: FACTS.createdAt, expiresAt },
+    5_000,
+  );
+  expect(row.expiresAt).toBe(expiresAt + 5_000);
+  const index = createSearchIndex(open.connection, open.keys);
+  await index.write([row], []);
+  const { rows } = await index.scan('default', {
+    facets: [],
+    from: null,
+    since: null,
+    mostSeen: 9,
+    mostFound: 9,
+  });
+  const stored = rows.find(({ id }) => id === 'r:4')?.stored ?? '';
+  expect(readRow('r:4', stored, expiresAt - 1)?.archived).toBeUndefined();
+  expect(readRow('r:4', stored, expiresAt)?.archived).toBe(true);
+});
+
 test('a note that Redis refuses is made later', async () => {
   const { connection, keys, changes } = open;
   await connection.set(keys.changedRequests, 'of another type');

@@ -35,7 +35,7 @@ describe('an empty configuration', () => {
       directives: [],
       strategies: [],
       engine: { concurrency: 64, drain_ms: 5_000 },
-      retention: { closed_ms: 86_400_000 },
+      retention: { closed_ms: 86_400_000, longest_ms: 1_814_400_000 },
       queue_api: { enabled: true },
       limits: {
         body_bytes: 4_194_304,
