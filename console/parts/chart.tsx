@@ -64,7 +64,7 @@ function Drawing({
   total = '',
 }: ChartProps & { most: number }) {
   const span = Math.max(1, until - since);
-  const xOf = (at: number): number => ((at - since) / span) * WIDTH;
+  const xOf = (at: number): number => Math.min(WIDTH - 2, ((at - since) / span) * WIDTH);
   const yOf = (value: number): number => HEIGHT - (most === 0 ? 0 : (value / most) * (HEIGHT - 4));
   const width = Math.max(1, (intervalMs / span) * WIDTH - 0.6);
   const label = `${title}: ${total} ${most === 0 ? 'nothing counted' : `at most ${text(most)}`}`;
@@ -114,13 +114,7 @@ function Line({ name, tone, values, intervalMs, text, xOf, yOf }: LineProps) {
     <>
       <path className={`chart-line-${tone}`} d={path.join('')} />
       {points.map(([at, value]) => (
-        <circle
-          key={at}
-          className={`chart-bar-${tone}`}
-          cx={xOf(at + intervalMs / 2)}
-          cy={yOf(value)}
-          r={1.5}
-        >
+        <circle key={at} className={`chart-bar-${tone}`} cx={xOf(at + intervalMs / 2)} cy={yOf(value)} r={2}>
           <title>{pointText(name, at, text(value))}</title>
         </circle>
       ))}

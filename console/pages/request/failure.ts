@@ -39,8 +39,20 @@ export function failureOf(
   return { error, directiveId: id, ways: attempts > 0 ? ['redrive', 'again'] : ['again'] };
 }
 
-const hasFailed = ({ status }: NonNullable<RequestView['run']>): boolean =>
-  status === 'failed' || status === 'cancelled' || status === 'timeout';
+/** Limits that end a run without its final answer, as a run that they have completed names them. */
+const LIMITS: ReadonlySet<string> = new Set([
+  'max_iterations',
+  'max_tool_calls',
+  'max_tokens',
+  'max_cost',
+  'deadline_exceeded',
+]);
+
+const hasFailed = ({ status, termination_reason: reason }: NonNullable<RequestView['run']>): boolean =>
+  status === 'failed' ||
+  status === 'cancelled' ||
+  status === 'timeout' ||
+  (status === 'completed' && LIMITS.has(reason ?? ''));
 
 /** The last directive that ended with the error of the run, or the last one to end where it failed. */
 function failedIn(timeline: RequestTimeline | undefined, type: string): string | null {

@@ -22,7 +22,8 @@ const DAY_MS = 86_400_000;
 
 const RANGES = [
   ['3h', 'last 3 hours', DAY_MS / 8],
-  ['1d', 'last day', DAY_MS],
+  // Intervals of five minutes are kept for a day.
+  ['1d', 'last day', DAY_MS - STEP_MS],
   ['7d', 'last 7 days', 7 * DAY_MS],
   ['31d', 'last 31 days', 31 * DAY_MS],
   ['365d', 'last year', 365 * DAY_MS],
