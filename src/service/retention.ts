@@ -7,7 +7,7 @@ import { createLoop, type Startable } from '../platform/lifecycle.ts';
 
 /** While more of its memory is used, nothing is kept for longer than configured: three quarters remain for what goes on. */
 const SHARE_FOR_HISTORY = 0.25;
-const LOOK_EVERY_MS = 10_000;
+const READ_EVERY_MS = 10_000;
 const LONGEST_STOP_MS = 1_000;
 
 export interface Retention extends Startable {
@@ -45,7 +45,7 @@ export function createRetention(
     return shares.includes(null) ? null : Math.max(...shares.map(Number));
   }
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     const on = connection();
     if (on === null || retention.longest_ms <= retention.closed_ms) return;
     closedMs = closedMsAt(retention, await usedShare(on));
@@ -53,8 +53,8 @@ export function createRetention(
 
   const loop = createLoop({
     name: 'retention',
-    work: look,
-    everyMs: LOOK_EVERY_MS,
+    work: refresh,
+    everyMs: READ_EVERY_MS,
     longestStopMs: LONGEST_STOP_MS,
     onError,
   });

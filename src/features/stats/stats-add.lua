@@ -1,5 +1,5 @@
 -- Adds counts to the series of one tenant, in the current interval of each length, by the clock of Redis.
--- Must never add the same call twice, nor keep more names than it is told.
+-- Must never add the same call twice, nor keep more names than its caller allows.
 --
 -- KEYS[1] beginning of the tenant's keys of statistics, which are in one slot: `<it><length in ms>:<beginning in ms>:<group>` is a hash of
 --   name -> counts, `name=number` separated by spaces; `<it>added:<process>` is the number of the last call of a process

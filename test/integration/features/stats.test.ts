@@ -2,6 +2,7 @@
  *  filters, the worker of an attempt, and the output of MCP servers.
  *  It must not look into Redis, except for what a lost answer leaves there. */
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
@@ -13,6 +14,7 @@ import { createStatsCounter, createStatsWriter } from '../../../src/features/sta
 import { redisClock } from '../../../src/platform/redis/clock.ts';
 import type { CountedFact } from '../../../src/platform/telemetry/reports.ts';
 import { prepareScripts } from '../../../src/store/scripts.ts';
+import { startCli } from '../../support/cli.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { planOf, startPlannedModel } from '../../support/planned-model.ts';
@@ -195,7 +197,7 @@ describe('an operator', () => {
     expect((await asked('/v1/requests/run/cancel?tenant=acme', 'POST'))[0]).toBe(400);
   });
 
-  test('is an administrator of the tenant default: nobody else reads what others have', async () => {
+  test('is an administrator of the tenant default: other keys read their own tenant alone', async () => {
     const { acme, reader } = scene;
     const forbidden = { problem: { code: 'forbidden' } };
     for (const client of [acme, reader]) {
@@ -253,6 +255,21 @@ test('an attempt names the process that made it, as the list of workers does', a
   const [worker] = (await operator.workers()).workers;
   expect(directives[0]?.attempts.map((attempt) => attempt.worker)).toEqual([worker?.id]);
   expect(worker?.id).toMatch(new RegExp(`^[0-9a-v]{6}\\..+\\.${process.pid}$`));
+});
+
+test('adjutant top and adjutant servers logs print them', async () => {
+  const { service } = scene;
+  await eventually(async () => (await scene.operator.serverOutput('leaky')).lines.length).toBeGreaterThan(0);
+  const env = { ADJUTANT_URL: service.url, ADJUTANT_API_KEY: ADMIN };
+  const [top, logs] = await Promise.all(
+    [
+      ['top', '--by', 'tool', '--tenant', 'acme'],
+      ['servers', 'logs', 'leaky'],
+    ].map(async (args) => startCli(args, { cwd: tmpdir(), env }).ended),
+  );
+  expect(top).toMatchObject({ code: 0, stderr: '' });
+  expect(top?.stdout).toMatch(/^TOOL +STARTED +SUCCEEDED +FAILED .*\npeer\.echo +3 +3 +0 /m);
+  expect(logs?.stdout).toMatch(/^[\d-]+ [\d:]+ {2}[0-9a-v]{6} {2}I use \[REDACTED\]/);
 });
 
 test('an operator reads the newest lines that the program of a server wrote to stderr, without its secrets', async () => {
