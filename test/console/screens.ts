@@ -34,7 +34,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'requests',
     path: () => '/requests',
-    height: 560,
+    height: 520,
     ready: async (page) => page.locator('.request-rows [role=row]').nth(8).waitFor(),
   },
   {

@@ -38,14 +38,7 @@ export function ApprovalsPage() {
     <Page title="Approvals">
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.incomplete === true && <IncompleteBanner />}
-      {data !== undefined && items.length === 0 && (
-        <Empty
-          title={data.incomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
-          command="npx adjutant ask --help"
-        >
-          A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
-        </Empty>
-      )}
+      {data !== undefined && items.length === 0 && <NoItems isIncomplete={data.incomplete} />}
       {data?.more === true && <p className="muted">More is waiting than is shown here.</p>}
       {shown !== null && (
         <div className="approvals">
@@ -82,6 +75,17 @@ export function ApprovalsPage() {
         />
       )}
     </Page>
+  );
+}
+
+function NoItems({ isIncomplete }: { isIncomplete: boolean }) {
+  return (
+    <Empty
+      title={isIncomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
+      command="npx adjutant ask --help"
+    >
+      A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
+    </Empty>
   );
 }
 
