@@ -26,3 +26,8 @@ export function jsonOrText(text: string): unknown {
     return text;
   }
 }
+
+/** The value where it is a text; else ''. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

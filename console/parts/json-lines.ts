@@ -1,7 +1,6 @@
 /** A JSON value as lines of a tree: what is open, what is found, and the path of each line.
  *  Never makes more lines than its limit, and never looks at more than its bound of values. */
 
-export type Path = readonly (string | number)[];
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 export interface JsonLine {

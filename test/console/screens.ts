@@ -88,7 +88,8 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'failed',
-    path: ({ failed }) => `/requests/${failed}`,
+    // Its message names no path of the machine.
+    path: () => '/requests/pack-ledger',
     height: 480,
     async ready(page) {
       await page.getByRole('region', { name: 'How it failed' }).waitFor();

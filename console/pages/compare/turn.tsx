@@ -4,6 +4,7 @@ import type { CaseCall, CaseTurn } from '../../../src/contract/case/case.ts';
 import type { ComparedCall, ComparedTurn, Difference } from '../../../src/contract/case/compare.ts';
 import { isObject } from '../../../src/contract/json/json-object.ts';
 import { countText, durationText } from '../../data/shown.ts';
+import { textOf } from '../../data/typed-json.ts';
 import { Code } from '../../parts/code.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -98,7 +99,7 @@ function Side({ name, turn }: { name: string; turn: CaseTurn | null }) {
   if (model === null) return <p className="faint">{name}: no model call</p>;
   const { answer } = model;
   const payload = answer.ok && isObject(answer.payload) ? answer.payload : {};
-  const text = answer.ok ? String(payload['text'] ?? '') : `${answer.error.type}: ${answer.error.message}`;
+  const text = answer.ok ? textOf(payload['text']) : `${answer.error.type}: ${answer.error.message}`;
   return (
     <section className="stack">
       <h3>

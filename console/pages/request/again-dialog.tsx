@@ -11,7 +11,7 @@ import { call, path } from '../../data/api.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';
-import { objectFault, readObject } from '../../data/typed-json.ts';
+import { objectFault, readObject, textOf } from '../../data/typed-json.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -127,7 +127,7 @@ function RunAgain({ view, run, onClose }: RunAgainProps) {
   );
 }
 
-export function AgentChoice({ agent, onAgent }: { agent: string; onAgent: (agent: string) => void }) {
+function AgentChoice({ agent, onAgent }: { agent: string; onAgent: (agent: string) => void }) {
   const { data } = useRead<AgentListing>('/v1/agents');
   const names = new Set([agent, ...(data?.agents ?? []).slice(0, 50).map(({ name }) => name)]);
   return (
@@ -185,7 +185,7 @@ function DirectiveAgain({ requestId, id, onClose }: DirectiveAgainProps) {
     const changed = read !== null && 'value' in read ? { arguments: read.value } : {};
     repeat({ directive: id, ...changed, ...(model.trim() === '' ? {} : { model: model.trim() }) });
   };
-  const isModel = String(directive?.['type'] ?? '').startsWith('llm_');
+  const isModel = textOf(directive?.['type']).startsWith('llm_');
   return (
     <Frame
       title={`Run ${id} again?`}

@@ -10,6 +10,7 @@ import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
+import { textOf } from '../../data/typed-json.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
@@ -135,7 +136,7 @@ function Question({ view, called }: ViewProps) {
   const { context, system_prompt: system, tools, model, model_alias: alias } = directive;
   const keyId = encryptedKeyId(context);
   if (keyId !== null) return <p className="muted">The messages are {encryptedNote(keyId)}.</p>;
-  const asked = askedModel(directive, called ?? String(model ?? alias ?? ''), listing?.tools ?? []);
+  const asked = askedModel(directive, called ?? textOf(model ?? alias), listing?.tools ?? []);
   if (asked === null) return null;
   const parameters = Object.entries(directive).filter(([name]) => !NO_PARAMETERS.has(name));
   return (

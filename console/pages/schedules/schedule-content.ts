@@ -1,7 +1,7 @@
 /** The content of a schedule as a form has it, and as the API takes it. Never drops a member that the form does not show. */
 import type { ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { UNIT_MS } from '../../../src/contract/length-of-time.ts';
-import { readObject } from '../../data/typed-json.ts';
+import { readObject, textOf } from '../../data/typed-json.ts';
 
 export interface ContentTexts {
   readonly id: string;
@@ -52,8 +52,8 @@ export function contentOf(schedule: ScheduleView): ContentTexts {
     every: schedule.every_ms === null ? NEW_CONTENT.every : exactLength(schedule.every_ms),
     overlap: schedule.overlap,
     what: isPlainRun ? 'run' : 'json',
-    agent: isPlainRun ? String(run['agent'] ?? '') : '',
-    query: isPlainRun ? String(run['query'] ?? '') : '',
+    agent: isPlainRun ? textOf(run['agent']) : '',
+    query: isPlainRun ? textOf(run['query']) : '',
     template: JSON.stringify(schedule.template, null, 2),
     jitter: schedule.jitter_ms === 0 ? '' : exactLength(schedule.jitter_ms),
     catchUp: exactLength(schedule.catch_up_ms),
