@@ -40,7 +40,7 @@ function isAwayStatus(status: number): boolean {
   return status > 500;
 }
 
-type Method = 'GET' | 'POST' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 let csrf: string | null = null;
 let onSignedOut: () => Promise<void> = async () => {};

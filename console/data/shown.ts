@@ -12,15 +12,35 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor(minutes / 60) % 24} h`;
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const FORMATS = {
+  local: formatsIn(undefined),
+  utc: formatsIn('UTC'),
+};
 
-/** Local; with the day unless it is today. */
+function formatsIn(timeZone: string | undefined) {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  const two = '2-digit';
+  return {
+    clock: new Intl.DateTimeFormat('en-GB', { hour: two, minute: two, second: two, ...zone }),
+    day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...zone }),
+    date: new Intl.DateTimeFormat('en-CA', { ...zone }),
+  };
+}
+
+let shownIn: keyof typeof FORMATS = 'local';
+
+/** `utc`: instants are shown in UTC, with a Z; any other text: in the time zone of the browser. */
+export function showInZone(zone: string): void {
+  shownIn = zone === 'utc' ? 'utc' : 'local';
+}
+
+/** The time in the chosen zone; with the day unless it is today. */
 export function clockText(instant: string, now: number = Date.now()): string {
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;
-  const isToday = at.toDateString() === new Date(now).toDateString();
-  return isToday ? CLOCK.format(at) : `${DAY.format(at)} ${CLOCK.format(at)}`;
+  const { clock, day, date } = FORMATS[shownIn];
+  const time = `${clock.format(at)}${shownIn === 'utc' ? 'Z' : ''}`;
+  return date.format(at) === date.format(now) ? time : `${day.format(at)} ${time}`;
 }
 
 export function instantTitle(instant: string): string {

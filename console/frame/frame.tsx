@@ -6,7 +6,8 @@ import { useReach } from '../data/reach.ts';
 import { useSession } from '../data/session.ts';
 import { call } from '../data/api.ts';
 import { loadChunk } from '../data/load-chunk.ts';
-import { clockText } from '../data/shown.ts';
+import { clockText, showInZone } from '../data/shown.ts';
+import { useStored } from '../data/stored.ts';
 import { useKeyListener, useKeys } from '../keys/keymap.ts';
 import { Banner } from '../parts/banner.tsx';
 import { BottomBar, Navigation, usePlaceKeys } from './navigation.tsx';
@@ -37,6 +38,8 @@ export function Frame() {
 function Shell({ isReady }: { isReady: boolean }) {
   const [shown, show] = useState<'keys' | 'palette' | null>(null);
   const { answers, answeredAt } = useReach();
+  const [zone] = useStored('zone');
+  showInZone(zone);
   useTrying(!answers);
   useKeyListener();
   useKeys({ ...usePlaceKeys(), '?': () => show('keys') });
@@ -61,7 +64,8 @@ function Shell({ isReady }: { isReady: boolean }) {
         )}
         {isReady && (
           <Suspense>
-            <Outlet />
+            {/* Each instant is written anew in another zone. */}
+            <Outlet key={zone} />
           </Suspense>
         )}
       </main>

@@ -17,6 +17,7 @@ export const PLACES: readonly Place[] = [
   { to: '/requests', text: 'Requests', icon: 'list', key: 'r', isFirst: true },
   { to: '/approvals', text: 'Approvals', icon: 'hand', key: 'a', isFirst: true },
   { to: '/dead-letters', text: 'Dead letters', icon: 'dead', key: 'd', isFirst: true },
+  { to: '/statistics', text: 'Statistics', icon: 'chart', key: 'i', isFirst: false },
   { to: '/schedules', text: 'Schedules', icon: 'wait', key: 's', isFirst: false },
   { to: '/tools', text: 'Tools', icon: 'tool', key: 't', isFirst: false },
   { to: '/agents', text: 'Agents', icon: 'agent', key: 'e', isFirst: false },

@@ -1,5 +1,4 @@
-/** The menu of the top bar: theme, keys, signing out.
- *  It must never change anything of the service. */
+/** The menu of the top bar: theme, time zone, keys, signing out. Never changes anything of the service. */
 import { useEffect } from 'react';
 import { useSession, useSigning } from '../data/session.ts';
 import { useStored } from '../data/stored.ts';
@@ -11,6 +10,11 @@ const THEMES = [
   ['', 'Theme of the system'],
   ['light', 'Light theme'],
   ['dark', 'Dark theme'],
+] as const;
+
+const ZONES = [
+  ['', `Times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`],
+  ['utc', 'Times in UTC (Z)'],
 ] as const;
 
 export function ThemeMenu({ onKeys }: { onKeys: () => void }) {
@@ -25,9 +29,15 @@ export function ThemeMenu({ onKeys }: { onKeys: () => void }) {
     text: value === theme ? `${text} ✓` : text,
     onChoose: () => setTheme(value),
   }));
+  const [zone, setZone] = useStored('zone');
+  const zones = ZONES.map(([value, text]) => ({
+    text: value === zone ? `${text} ✓` : text,
+    onChoose: () => setZone(value),
+  }));
   const out = { text: `Sign out ${session?.name ?? ''}`.trim(), onChoose: () => void signOut() };
   const items = [
     ...themes,
+    ...zones,
     { text: 'Keys', onChoose: onKeys },
     ...(session?.state === 'signed_in' ? [out] : []),
   ];

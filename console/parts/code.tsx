@@ -1,7 +1,6 @@
-/** A block of text as it is: JSON, a command, a payload. It can be copied, and long ones are folded.
+/** A block of text as it is: a command, a payload. It can be copied, and long ones are folded.
  *  It must never draw more than its first bytes unasked. */
 import { useState } from 'react';
-import { encryptedKeyId, encryptedNote } from '../../src/contract/encrypted/encrypted-form.ts';
 import { bytesText } from '../data/shown.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -55,28 +54,11 @@ function shownPart(text: string, isOpen: boolean): string {
   return lines.length > FOLDED_LINES ? lines.slice(0, FOLDED_LINES).join('\n') : start;
 }
 
-function download(text: string, fileName: string): void {
+export function download(text: string, fileName: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = fileName.replaceAll(/[^\w.-]/g, '_').slice(0, 128);
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-interface JsonProps {
-  readonly value: unknown;
-  readonly label: string;
-  /** With which key all of it is encrypted; null: it is shown. */
-  readonly keyIdOf?: (value: unknown) => string | null;
-}
-
-/** A value as JSON with indentation; of one that is encrypted, with which key. */
-export function Json({ value, label, keyIdOf = encryptedKeyId }: JsonProps) {
-  const keyId = keyIdOf(value);
-  return (
-    <Code label={label} fileName="value.json">
-      {keyId === null ? (JSON.stringify(value, null, 2) ?? 'undefined') : encryptedNote(keyId)}
-    </Code>
-  );
 }

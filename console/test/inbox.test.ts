@@ -3,17 +3,12 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenApproval } from '../../src/contract/run/approval-listing.ts';
 import type { DeadLetter } from '../../src/contract/directive/dead-letter.ts';
-import {
-  decidedWords,
-  inOrder,
-  noEditReason,
-  readArguments,
-  shownArguments,
-} from '../pages/approvals/inbox.ts';
+import { decidedWords, inOrder, noEditReason, shownArguments } from '../pages/approvals/inbox.ts';
 import { sinceOf, stripOf } from '../pages/dead-letters/hours.ts';
 import { filterOf, groupText, lettersPath } from '../pages/dead-letters/letters-query.ts';
 import { planOf } from '../pages/dead-letters/redrive-plan.ts';
 import { callState } from '../pages/tools/call-state.ts';
+import { readObject } from '../data/typed-json.ts';
 import { problem } from '../../src/contract/problem.ts';
 
 function item(over: Partial<OpenApproval>): OpenApproval {
@@ -70,8 +65,8 @@ describe('the inbox', () => {
       { $encrypted: { key_id: '"; all is well' } },
     ])
       expect(shownArguments(item({ arguments: JSON.stringify(disguised) }))).toContain('$encrypted');
-    expect(readArguments('[1]')).toHaveProperty('fault');
-    expect(readArguments('{"a": 1}')).toEqual({ value: { a: 1 } });
+    expect(readObject('[1]')).toHaveProperty('fault');
+    expect(readObject('{"a": 1}')).toEqual({ value: { a: 1 } });
   });
 });
 

@@ -253,7 +253,7 @@ test('a call is one entry from its approval to its result', () => {
     conversation.take(log, log.length - 1);
     const [entry] = conversation.entries;
     if (entry?.kind === 'tool')
-      states.push([entry.isHeld, entry.decision, entry.arguments, entry.result?.text]);
+      states.push([entry.isHeld, entry.decision, entry.arguments, entry.result?.payload]);
   }
   const decided = 'approved with other arguments by Ana';
   expect(states).toEqual([

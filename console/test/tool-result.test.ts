@@ -1,7 +1,7 @@
 /** What a tool answered, as parts of a page.
  *  It must never let a part be anything but text, a raster image, a sound or a download. */
 import { expect, test } from 'vitest';
-import { bytesOf, MOST_PARTS, resultParts } from '../pages/tools/result-parts.ts';
+import { bytesOf, MOST_PARTS, resultParts } from '../parts/result-parts.ts';
 
 const partsOf = (...content: unknown[]) => resultParts({ content }).parts;
 
@@ -55,5 +55,19 @@ test('what is no base64 is nothing', () => {
 
 test('a result that was cut is a preview', () => {
   const payload = { truncated: true, bytes: 9_000, limit_bytes: 1, reference: '/v1/…', preview: '"abc' };
-  expect(resultParts(payload).parts).toEqual([{ kind: 'preview', bytes: 9_000, text: '"abc' }]);
+  expect(resultParts(payload).parts).toEqual([{ kind: 'preview', bytes: 9_000, text: 'abc' }]);
+});
+
+test('JSON in a text, and the beginning of one that was cut, are never escaped twice', () => {
+  expect(partsOf({ type: 'text', text: '{"row":"a\\"b"}' })).toEqual([
+    { kind: 'json', value: { row: 'a"b' }, label: '' },
+  ]);
+  const cut = { truncated: true, bytes: 9, limit_bytes: 1, reference: '/v1/…' };
+  const textOf = (preview: string) =>
+    resultParts({ ...cut, preview }).parts.map((part) => 'text' in part && part.text);
+  const rows = JSON.stringify('[{"row":"é\\"}');
+  expect(textOf(rows)).toEqual(['[{"row":"é\\"}']);
+  expect(textOf(`{"content":[{"type":"text","text":${rows}`)).toEqual(['[{"row":"é\\"}']);
+  for (const end of ['\\', '\\u', '\\u00e']) expect(textOf(`"ab\\\\${end}`)).toEqual(['ab\\']);
+  expect(textOf('{"a":"b')).toEqual(['{"a":"b']);
 });

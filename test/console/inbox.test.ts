@@ -90,7 +90,7 @@ describeInBrowser('the console', () => {
     await expectAccessible(one.page);
     await one.page.keyboard.press('a');
     await one.page.getByRole('dialog', { name: 'Approve mail.send?' }).waitFor();
-    await expect.poll(() => focused(one.page)).toBe('Do not decide');
+    await expect.poll(() => focused(one.page)).toBe('Keep open');
     await one.page.keyboard.press('Enter');
     await one.page.getByRole('dialog').waitFor({ state: 'hidden' });
     expect((await client().request(requestId))?.run?.waiting_for).toMatchObject([{ kind: 'approval' }]);
@@ -161,11 +161,21 @@ describeInBrowser('the console', () => {
     await page.goBack();
     await page.reload();
     expect(await page.getByLabel('What should it do?').inputValue()).toBe('Please mail the ledger');
+    await page.getByText('Model, tools, tags, conversation').click();
+    await page.getByLabel('Tags').fill('night, support');
+    await page.getByLabel('Overrides').fill('{"temperature": 0');
+    await page.getByText('is not JSON').waitFor();
+    await page.getByLabel('Overrides').fill('{"temperature": 0}');
+    await expectAccessible(page);
     await page.getByLabel('What should it do?').focus();
     await page.keyboard.press('Control+Enter');
     await page.getByText('A call waits for a decision').waitFor();
     await expectAccessible(page);
     const requestId = new URL(page.url()).searchParams.get('request') ?? '';
+    const { requests } = await client().requests({ tag: 'night' });
+    expect(requests.map(({ request_id: id, tags }) => [id, tags])).toEqual([
+      [requestId, ['night', 'support']],
+    ]);
     await client().runs.decide(requestId, 'tool-1-0', { decision: 'approve' });
     await page.getByText('The mail is out').first().waitFor();
     await page.getByLabel('Go on in this conversation').fill('and thanks');

@@ -60,7 +60,7 @@ describeInBrowser('a log of 100,000 signals', () => {
       await expectAccessible(page);
 
       await page.getByRole('tab', { name: 'Raw' }).click();
-      await page.getByRole('region', { name: 'timeline' }).waitFor();
+      await page.getByRole('tree', { name: 'timeline' }).waitFor();
       await page.getByRole('tab', { name: 'Conversation' }).click();
       await page.getByText('piece-1 piece-2').first().waitFor();
       expect((await weigh(page)).elements).toBeLessThan(MOST_ELEMENTS);

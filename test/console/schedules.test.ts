@@ -1,4 +1,4 @@
-/** Schedules, and what begins later, in a real browser: seen in the list, on their pages and in the timeline; triggered, paused, resumed.
+/** Schedules, and what begins later, in a real browser: seen in the list, on their pages and in the timeline; created, edited, triggered, paused, resumed, deleted.
  *  It must not wait for an instant of a schedule: that is tested without a browser. */
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
@@ -65,6 +65,46 @@ describeInBrowser('schedules and what begins later', () => {
     await one.waitFor();
     const { history } = await client.schedules.get('nightly');
     expect(history.map(({ outcome }) => outcome)).toEqual(['triggered']);
+  });
+
+  test('a schedule is created, looks failing when its request fails, is edited without loss, and deleted', async () => {
+    await using shown = await browser.open(service.url, '/schedules', { expected: [/status of 40[04]/] });
+    const { page } = shown;
+    await page.getByRole('button', { name: 'New schedule…' }).click();
+    const form = page.getByRole('dialog', { name: 'New schedule' });
+    await form.getByLabel('Id').fill('made-here');
+    await form.getByRole('combobox', { name: 'Kind of the content' }).click();
+    await page.getByRole('option', { name: /JSON/ }).click();
+    await form
+      .getByRole('textbox', { name: 'Content' })
+      .fill(JSON.stringify({ directives: [{ ...call, arguments: { text: HOSTILE }, max_retries: 0 }] }));
+    await form.getByLabel('Cron expression').fill('not a time');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByRole('alert').getByText('cron', { exact: true }).waitFor();
+    await form.getByLabel('Cron expression').fill('15 3 1 1 *');
+    await expectAccessible(page);
+    await form.getByRole('button', { name: 'Create' }).click();
+    const one = page.getByRole('region', { name: 'Schedule made-here' });
+    await one.getByText('15 3 1 1 * · UTC').waitFor();
+    await client.schedules.trigger('made-here', { key: 'now' });
+    const list = page.getByRole('table', { name: 'Schedules' });
+    await list.getByText('its last request failed').waitFor();
+    await list.getByText('active, failing').waitFor();
+    await one.getByRole('cell', { name: 'failed' }).waitFor();
+    await expectAccessible(page);
+    await one.getByRole('button', { name: 'Edit…' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit made-here' });
+    await edit.getByRole('combobox', { name: 'Kind of the timing' }).click();
+    await page.getByRole('option', { name: 'at an interval' }).click();
+    await edit.getByLabel('Interval').fill('6h');
+    await edit.getByRole('button', { name: 'Save' }).click();
+    await one.getByText('every 6 h').waitFor();
+    const { template, every_ms: every } = await client.schedules.get('made-here');
+    expect([every, template.directives?.[0]?.['arguments']]).toEqual([6 * HOUR_MS, { text: HOSTILE }]);
+    await one.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await one.waitFor({ state: 'hidden' });
+    expect((await client.schedules.list()).schedules.map(({ id }) => id)).not.toContain('made-here');
   });
 
   test('a schedule that is not there is said to be, and the others stay', async () => {

@@ -1,5 +1,5 @@
 /** Writes a picture of each screen of the console, at two widths and in two themes, into docs/console: `npm run test:console -- --screens`.
- *  It must not show a machine's paths, nor write pictures that the documentation cannot carry. */
+ *  Never shows a path of a machine, nor writes pictures that the documentation cannot carry. */
 import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -34,7 +34,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'requests',
     path: () => '/requests',
-    height: 640,
+    height: 520,
     ready: async (page) => page.locator('.request-rows [role=row]').nth(8).waitFor(),
   },
   {
@@ -85,6 +85,22 @@ const SCREENS: readonly Screen[] = [
     path: ({ waiting }) => `/requests/${waiting}`,
     height: 480,
     ready: async (page) => page.locator('.timeline-row').nth(1).waitFor(),
+  },
+  {
+    name: 'failed',
+    // Its message names no path of the machine.
+    path: () => '/requests/pack-ledger',
+    height: 480,
+    async ready(page) {
+      await page.getByRole('region', { name: 'How it failed' }).waitFor();
+      await page.locator('.inspector').waitFor();
+    },
+  },
+  {
+    name: 'statistics',
+    path: () => '/statistics?by=tool',
+    height: 640,
+    ready: async (page) => page.getByRole('table', { name: 'Statistics by tool' }).waitFor(),
   },
   {
     name: 'conversation',

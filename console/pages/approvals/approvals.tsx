@@ -1,16 +1,18 @@
-/** The inbox of what waits for a person, over all requests: the oldest deadline first.
- *  It must never decide by a key or by Enter alone. */
+/** The inbox of approvals and questions, over all requests: the oldest deadline first. Never decides by a key or by Enter alone. */
 import { useEffect, useState } from 'react';
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { useNow } from '../../data/use-now.ts';
+import { useMissingScope } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
+import { BulkDialog } from './bulk-dialog.tsx';
 import { DecisionDialog, type Asked } from './decision-dialog.tsx';
-import { itemKey } from './inbox.ts';
-import { InboxList } from './inbox-list.tsx';
+import { itemKey, MOST_CHOSEN } from './inbox.ts';
+import { InboxList, toggled } from './inbox-list.tsx';
 import { ItemView } from './item-view.tsx';
 import { useInbox } from './use-inbox.ts';
 import './approvals.css';
@@ -22,24 +24,35 @@ export function ApprovalsPage() {
   const [asked, ask] = useState<Asked | null>(null);
   const items = (data?.items ?? []).filter((item) => !done.has(itemKey(item)));
   const [shown, show] = useShown(items);
+  const [named, choose] = useState<ReadonlySet<string>>(new Set());
+  const [bulk, askBulk] = useState<'approve' | 'deny' | null>(null);
+  const chosen = items.filter((item) => named.has(itemKey(item)));
   useAnnouncement(items.length);
-  useKeys(keysOf(items, shown, show, ask));
+  useKeys({
+    ...keysOf(items, shown, show, ask),
+    x: () => shown !== null && shown.kind !== 'question' && choose(toggled(named, itemKey(shown))),
+  });
+  const forget = (gone: readonly OpenApproval[]): void =>
+    setDone((old) => new Set([...old, ...gone.map(itemKey)]));
   return (
     <Page title="Approvals">
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.incomplete === true && <IncompleteBanner />}
-      {data !== undefined && items.length === 0 && (
-        <Empty
-          title={data.incomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
-          command="npx adjutant ask --help"
-        >
-          A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
-        </Empty>
-      )}
+      {data !== undefined && items.length === 0 && <NoItems isIncomplete={data.incomplete} />}
       {data?.more === true && <p className="muted">More is waiting than is shown here.</p>}
       {shown !== null && (
         <div className="approvals">
-          <InboxList items={items} shown={shown} now={now} onShow={show} />
+          <div className="stack">
+            {chosen.length > 0 && (
+              <BulkBar count={chosen.length} onAsk={askBulk} onClear={() => choose(new Set())} />
+            )}
+            <InboxList
+              {...{ items, shown, now }}
+              chosen={new Set(chosen.map(itemKey))}
+              onShow={show}
+              onChoose={choose}
+            />
+          </div>
           <ItemView key={itemKey(shown)} item={shown} now={now} onAsk={ask} />
         </div>
       )}
@@ -48,10 +61,57 @@ export function ApprovalsPage() {
           key={`${itemKey(asked.item)} ${asked.decision}`}
           asked={asked}
           onClose={() => ask(null)}
-          onDone={(item) => setDone((old) => new Set([...old, itemKey(item)]))}
+          onDone={(item) => forget([item])}
+        />
+      )}
+      {bulk !== null && chosen.length > 0 && (
+        <BulkDialog
+          items={chosen}
+          decision={bulk}
+          onClose={(gone) => {
+            forget(gone);
+            askBulk(null);
+          }}
         />
       )}
     </Page>
+  );
+}
+
+function NoItems({ isIncomplete }: { isIncomplete: boolean }) {
+  return (
+    <Empty
+      title={isIncomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
+      command="npx adjutant ask --help"
+    >
+      A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
+    </Empty>
+  );
+}
+
+interface BulkBarProps {
+  readonly count: number;
+  readonly onAsk: (decision: 'approve' | 'deny') => void;
+  readonly onClear: () => void;
+}
+
+function BulkBar({ count, onAsk, onClear }: BulkBarProps) {
+  const missing = useMissingScope('decide');
+  const why = missing === null ? null : `needs the scope ${missing}`;
+  const tooMany = count > MOST_CHOSEN ? `At most ${MOST_CHOSEN} at once.` : null;
+  return (
+    <section className="row" aria-label="Selected items">
+      <b>{count} selected</b>
+      <Button look="primary" why={why ?? tooMany} onClick={() => onAsk('approve')}>
+        Approve {count}…
+      </Button>
+      <Button look="danger" why={why ?? tooMany} onClick={() => onAsk('deny')}>
+        Deny {count}…
+      </Button>
+      <Button look="ghost" onClick={onClear}>
+        Clear
+      </Button>
+    </section>
   );
 }
 

@@ -5,13 +5,14 @@ import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts
 import type { ApprovalDecisionBody, RecordedDecision } from '../../../src/contract/run/run.ts';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
+import { readObject } from '../../data/typed-json.ts';
 import { Banner, ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Text } from '../../parts/text.tsx';
 import { toast } from '../../parts/toast.ts';
 import { type Draft, DecisionFields } from './decision-fields.tsx';
-import { decidedWords, readArguments, shownArguments } from './inbox.ts';
+import { decidedWords, shownArguments } from './inbox.ts';
 import { useDecider } from './use-decider.tsx';
 
 export interface Asked {
@@ -35,7 +36,7 @@ export function DecisionDialog({ asked, onClose, onDone }: DecisionDialogProps) 
   const elsewhere = change.error instanceof Refused ? decidedWords(change.error.problem, Date.now()) : null;
 
   function decide(): void {
-    const read = asked.isEdit ? readArguments(draft.args) : null;
+    const read = asked.isEdit ? readObject(draft.args) : null;
     if (read !== null && 'fault' in read) return setDraft({ ...draft, fault: read.fault });
     const args = read === null ? {} : { arguments: read.value };
     const onSuccess = (): void => {
@@ -56,7 +57,7 @@ export function DecisionDialog({ asked, onClose, onDone }: DecisionDialogProps) 
       {decision === 'approve' ? 'Approve' : 'Deny'}
     </Button>
   );
-  const closeText = elsewhere === null ? 'Do not decide' : 'Close';
+  const closeText = elsewhere === null ? 'Keep open' : 'Close';
   return (
     <Dialog isOpen onClose={close} title={titleOf(asked)} closeText={closeText} actions={act}>
       {elsewhere !== null && <Elsewhere words={elsewhere} />}

@@ -11,6 +11,9 @@ export function itemKey({ request_id, call_id, input_id }: OpenApproval): string
   return `${request_id}/${input_id ?? call_id}`;
 }
 
+/** Items of one bulk decision. */
+export const MOST_CHOSEN = 100;
+
 /** The oldest deadline first. */
 export function inOrder(pages: readonly ApprovalListing[]): OpenApproval[] {
   const items = new Map(pages.flatMap(({ approvals }) => approvals).map((item) => [itemKey(item), item]));
@@ -44,8 +47,14 @@ export function decidedWords({ code, decided, detail }: Problem, now: number): s
 const HIDDEN = '[REDACTED]';
 
 /** Why the arguments cannot be changed here; null: they can. */
-export function noEditReason({ kind, arguments: text, arguments_cut: isCut }: OpenApproval): string | null {
+export function noEditReason({
+  kind,
+  agent,
+  arguments: text,
+  arguments_cut: isCut,
+}: OpenApproval): string | null {
   if (kind !== 'approval') return 'There are no arguments to edit.';
+  if (agent === null) return 'A call without an agent is approved as it is: deny it, and submit another one.';
   if (text === null) return 'The arguments are not known here.';
   if (keyIdIn(text) !== null)
     return 'The arguments are encrypted: `adjutant approve --arguments --encrypt` can edit them.';
@@ -79,17 +88,6 @@ function keyIdIn(text: string | null): string | null {
 }
 
 const ENCRYPTED_START = `{"${ENCRYPTED}":`;
-
-export type ReadArguments = { readonly value: Record<string, unknown> } | { readonly fault: string };
-
-export function readArguments(text: string): ReadArguments {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? { value } : { fault: 'must be a JSON object: { … }' };
-  } catch (error) {
-    return { fault: `is not JSON: ${(error as Error).message}` };
-  }
-}
 
 /** What is asked, in a few words. */
 export function askedWords({ kind }: OpenApproval): string {

@@ -1,5 +1,5 @@
-/** One item: what is to be decided, who asks, what the model said before, and the ways to decide.
- *  It must never decide itself: each way opens a dialog. */
+/** One item: the decision that is due, the task of the user, the model's last text, and the ways to decide.
+ *  Never decides itself: each way opens a dialog. */
 import { Link } from '@tanstack/react-router';
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
@@ -8,6 +8,8 @@ import { useRead } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
+import { jsonInText } from '../../parts/json-lines.ts';
 import { Instant } from '../../parts/instant.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -21,23 +23,32 @@ export interface ItemViewProps {
 }
 
 export function ItemView({ item, now, onAsk }: ItemViewProps) {
-  const args = shownArguments(item);
   return (
     <section className="approvals-view" aria-label="What is to be decided">
       <h2>
         <Text>{item.tool}</Text> <span className="approvals-what">{askedWords(item)}</span>
       </h2>
-      <p className="approvals-left">{leftWords(item.deadline_at, now)}, then it is denied</p>
+      <p className="approvals-left">
+        {leftWords(item.deadline_at, now)}, then {endWords(item)}
+      </p>
+      {typeof item.query === 'string' && item.query !== '' && (
+        <blockquote className="approvals-said">
+          <p className="faint">The user asked</p>
+          <p>
+            <Text>{item.query}</Text>
+          </p>
+        </blockquote>
+      )}
       {item.message !== null && item.message !== '' && (
         <p>
           <Text>{item.message}</Text>
         </p>
       )}
-      {args !== '' && <Code label="arguments">{args}</Code>}
+      <Arguments item={item} />
       <EffectLine item={item} />
       {item.said !== '' && (
         <blockquote className="approvals-said">
-          <p className="faint">The model said just before</p>
+          <p className="faint">The model said before the call</p>
           <p>
             <Text>{item.said}</Text>
           </p>
@@ -47,6 +58,20 @@ export function ItemView({ item, now, onAsk }: ItemViewProps) {
       {item.kind === 'question' ? <AnswerHint item={item} /> : <Ways item={item} onAsk={onAsk} />}
     </section>
   );
+}
+
+/** JSON where it is whole; else its beginning as text. */
+function Arguments({ item }: { item: OpenApproval }) {
+  const text = shownArguments(item);
+  const value = item.arguments_cut ? null : jsonInText(text);
+  if (text === '') return null;
+  return value === null ? <Code label="arguments">{text}</Code> : <Json value={value} label="arguments" />;
+}
+
+/** What happens without a decision. */
+function endWords({ kind, agent }: OpenApproval): string {
+  if (kind === 'question') return 'it is declined';
+  return agent === null ? 'the call fails' : 'the run fails';
 }
 
 function EffectLine({ item }: { item: OpenApproval }) {
@@ -73,7 +98,7 @@ function Facts({ item }: { item: OpenApproval }) {
   return (
     <KeyValues
       rows={[
-        ['Asked by', <Text key="agent">{item.agent ?? 'the tool of a directive'}</Text>],
+        ['Asked by', <Text key="agent">{item.agent ?? 'a call without an agent'}</Text>],
         ['Request', link],
         [
           'Call',

@@ -6,7 +6,7 @@ import type { DirectiveView } from '../../../src/contract/request/request-view.t
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
 import { Text } from '../../parts/text.tsx';
 import { mayHaveHappened } from './redrive-plan.ts';

@@ -15,6 +15,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Lanes } from './lanes.tsx';
 import { Processes } from './processes.tsx';
+import { LastDay } from './last-day.tsx';
 import { LastFailures } from './last-failures.tsx';
 import { Providers } from './providers.tsx';
 import { Servers } from './servers.tsx';
@@ -36,6 +37,7 @@ export function OverviewPage() {
     <Page title="Overview" head={<Head trouble={troubleIn(read)} at={lanes.dataUpdatedAt} />}>
       {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
       {isIncomplete(read) && <IncompleteBanner />}
+      <LastDay />
       <div className="overview">
         <section className="overview-main">
           {lanes.data !== undefined && <Lanes lanes={lanes.data.lanes} at={lanes.dataUpdatedAt} />}

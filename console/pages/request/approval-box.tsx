@@ -5,10 +5,11 @@ import { useState } from 'react';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
+import { objectFault } from '../../data/typed-json.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Instant } from '../../parts/instant.tsx';
@@ -17,9 +18,10 @@ import { toast } from '../../parts/toast.ts';
 
 export interface OpenApproval {
   readonly callId: string;
-  readonly isBudget: boolean;
+  /** Whether the call can be approved with other arguments. */
+  readonly isEditable: boolean;
   readonly name: string;
-  /** Denied by then. */
+  /** Without a decision by then the run fails. */
   readonly until: string | null;
   readonly reason: string | null;
   readonly arguments: unknown;
@@ -44,7 +46,7 @@ export function ApprovalBox({ requestId, approval }: ApprovalProps) {
         <Button look="primary" why={why} onClick={() => choose('approve')}>
           Approve… <kbd>a</kbd>
         </Button>
-        {!approval.isBudget && (
+        {approval.isEditable && (
           <Button why={why} onClick={() => choose('edit')}>
             Edit…
           </Button>
@@ -75,7 +77,7 @@ function Asked({ approval: { name, until, reason, arguments: args } }: Pick<Appr
         waits for a decision
         {until !== null && (
           <>
-            , denied <Instant at={until} /> if nobody decides
+            , until <Instant at={until} />
           </>
         )}
         .
@@ -104,7 +106,7 @@ interface DecisionProps extends ApprovalProps {
 function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps) {
   const [reason, typeReason] = useState('');
   const [edited, edit] = useState(() => JSON.stringify(approval.arguments ?? {}, null, 2));
-  const fault = choice === 'edit' ? jsonFault(edited) : null;
+  const fault = choice === 'edit' ? objectFault(edited) : null;
   const decide = useDecision(requestId, approval.callId, onClose);
   const decision = choice === 'deny' ? 'deny' : 'approve';
   const act = (): void =>
@@ -118,7 +120,7 @@ function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps)
       isOpen
       onClose={onClose}
       title={`${TITLES[choice]}: ${approval.name}`}
-      closeText="Not now"
+      closeText="Keep open"
       actions={
         <Button
           look={choice === 'deny' ? 'danger' : 'primary'}
@@ -130,8 +132,13 @@ function DecisionDialog({ requestId, approval, choice, onClose }: DecisionProps)
       }
     >
       {decide.error !== null && <ErrorBanner error={decide.error} />}
-      {choice === 'approve' && (
-        <Json value={approval.arguments ?? {}} label="arguments" keyIdOf={encryptedAlone} />
+      {choice === 'approve' && approval.arguments !== undefined && (
+        <Json value={approval.arguments} label="arguments" keyIdOf={encryptedAlone} />
+      )}
+      {choice === 'approve' && approval.arguments === undefined && approval.reason !== null && (
+        <p>
+          <Text>{approval.reason}</Text>
+        </p>
       )}
       {choice === 'edit' && <ArgumentsField text={edited} fault={fault} onChange={edit} />}
       <TextField
@@ -179,15 +186,4 @@ function ArgumentsField({ text, fault, onChange }: ArgumentsProps) {
       onChange={({ target }) => onChange(target.value)}
     />
   );
-}
-
-export function jsonFault(text: string): string | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? null
-      : 'It is not a JSON object.';
-  } catch (error) {
-    return error instanceof Error ? error.message : 'It is not JSON.';
-  }
 }

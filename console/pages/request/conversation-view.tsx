@@ -4,7 +4,9 @@ import { Link } from '@tanstack/react-router';
 import { memo, useEffect, useRef } from 'react';
 import type { FoldedCall } from '../../../src/contract/model/delta-fold.ts';
 import { countText, moneyText } from '../../data/shown.ts';
-import { Code, Json } from '../../parts/code.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
+import { ResultView } from '../../parts/result-view.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -25,7 +27,7 @@ export interface ConversationViewProps {
   readonly requestId: string;
 }
 
-export function ConversationView({ conversation, size }: ConversationViewProps) {
+export function ConversationView({ conversation, size, requestId }: ConversationViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const { entries } = conversation;
@@ -33,7 +35,7 @@ export function ConversationView({ conversation, size }: ConversationViewProps) 
     const element = box.current;
     if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
   }, [size]);
-  if (entries.length === 0) return <Empty title="Nobody has said anything yet." />;
+  if (entries.length === 0) return <Empty title="No message yet." />;
   const shown = entries.slice(-MOST_SHOWN);
   return (
     <div
@@ -52,20 +54,20 @@ export function ConversationView({ conversation, size }: ConversationViewProps) 
         </p>
       )}
       {shown.map((entry) => (
-        <EntryView key={entry.key} entry={entry} />
+        <EntryView key={entry.key} entry={entry} requestId={requestId} />
       ))}
     </div>
   );
 }
 
-const EntryView = memo(function EntryView({ entry }: { entry: Entry }) {
+const EntryView = memo(function EntryView({ entry, requestId }: { entry: Entry; requestId: string }) {
   switch (entry.kind) {
     case 'said':
       return <SaidView said={entry} />;
     case 'step':
       return <StepView step={entry} />;
     case 'tool':
-      return <ToolView tool={entry} />;
+      return <ToolView tool={entry} requestId={requestId} />;
     case 'note':
       return <NoteView note={entry} />;
   }
@@ -148,7 +150,7 @@ function costText({ inputTokens, outputTokens, cost }: ModelStep): string {
   return [tokens, cost === null ? '' : moneyText(cost)].filter((text) => text !== '').join(' · ');
 }
 
-function ToolView({ tool }: { tool: ToolCall }) {
+function ToolView({ tool, requestId }: { tool: ToolCall; requestId: string }) {
   const { error, result, decision, progress } = tool;
   return (
     <article className="entry entry-tool" data-call={tool.callId}>
@@ -179,18 +181,9 @@ function ToolView({ tool }: { tool: ToolCall }) {
           <Text>{progress}</Text>
         </p>
       )}
-      {result !== null && <Answered of={tool.callId} text={result.text} />}
+      {result !== null && <ResultView payload={result.payload} requestId={requestId} callId={tool.callId} />}
       {error !== null && <ErrorView error={error} />}
     </article>
-  );
-}
-
-function Answered({ of, text }: { of: string; text: string }) {
-  return (
-    <section className="entry-result">
-      <h3>Result</h3>
-      <Code label={`result of ${of}`}>{text}</Code>
-    </section>
   );
 }
 
@@ -214,7 +207,7 @@ function NoteView({ note }: { note: Note }) {
   );
 }
 
-/** What went wrong, what that means, and what to do. */
+/** An error, its meaning, and what to do. */
 export function ErrorView({ error }: { error: StepError }) {
   const advice = adviceOf(error.type);
   return (

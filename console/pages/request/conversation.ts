@@ -52,7 +52,7 @@ export interface ToolCall extends Placed {
   readonly isAsked: boolean;
   /** It waits for a decision. */
   readonly isHeld: boolean;
-  readonly result: { readonly ok: true; readonly text: string; readonly payload: unknown } | null;
+  readonly result: { readonly payload: unknown } | null;
   readonly error: StepError | null;
   readonly endedAt: string | null;
 }
@@ -230,11 +230,9 @@ function decided(data: Extract<Tool, { type: 'ai.tool.approval_decided' }>['data
 }
 
 function resultOf({ time: endedAt, data }: Extract<Tool, { type: 'ai.tool.result' }>): Partial<ToolCall> {
-  const { result, content } = data;
+  const { result } = data;
   if (!result.ok) return { endedAt, error: { type: result.error.type, message: result.error.message } };
-  const { payload } = result;
-  const text = typeof payload === 'string' ? payload : (JSON.stringify(payload, null, 2) ?? content ?? '');
-  return { endedAt, result: { ok: true, text, payload } };
+  return { endedAt, result: { payload: result.payload } };
 }
 
 function takeOther(state: State, signal: Signal): void {

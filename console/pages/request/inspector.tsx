@@ -1,26 +1,34 @@
-/** Beside the views: what is selected, and what waits for a person.
- *  It must never decide by itself, nor by Enter. */
+/** Beside the views: the selected step or signal, and the approvals and questions that wait for a person.
+ *  Never decides by itself, nor by Enter. */
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { RequestTimeline, TimelineDirective } from '../../../src/contract/request/request-timeline.ts';
+import type {
+  RequestTimeline,
+  TimelineAttempt,
+  TimelineDirective,
+} from '../../../src/contract/request/request-timeline.ts';
 import type { DirectiveSummary, RequestView } from '../../../src/contract/request/request-view.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { Wait } from '../../../src/contract/request/waiting.ts';
+import { useMissingScope } from '../../data/session.ts';
 import { durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
+import { ResultView } from '../../parts/result-view.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { ApprovalBox, type OpenApproval } from './approval-box.tsx';
 import type { ModelStep, ToolCall } from './conversation.ts';
 import { ErrorView } from './conversation-view.tsx';
+import { ModelFacts } from './model-facts.tsx';
 import { NoticeList } from './notice-list.tsx';
 import { QuestionBox } from './question-box.tsx';
 import { RedriveDialog } from './redrive-dialog.tsx';
+import type { Act } from './request-actions.tsx';
 import type { RequestData } from './request-data.ts';
 import { waitWord } from './timeline-rows.ts';
 
@@ -28,13 +36,18 @@ interface InspectorProps {
   readonly view: RequestView;
   readonly timeline: RequestTimeline | undefined;
   readonly data: RequestData;
+  /** Directive whose error is under the title; null: none. */
+  readonly failedId: string | null;
+  readonly onAsk: (act: Act) => void;
 }
 
-export function Inspector({ view, timeline, data }: InspectorProps) {
+export function Inspector({ view, timeline, data, failedId, onAsk }: InspectorProps) {
   const [step, select] = useUrlState('step');
   const [number, selectSignal] = useUrlState('signal');
   const approvals = approvalsOf(view, data.log.signals);
-  const asked = view.directives.flatMap(({ inputs = [] }) => inputs);
+  const asked = view.directives.flatMap(({ inputs = [] }) =>
+    inputs.filter(({ key }) => key !== APPROVAL_KEY),
+  );
   const signal = number === '' ? undefined : data.log.signals[Number(number) - 1];
   const isEmpty = step === '' && signal === undefined && approvals.length === 0 && asked.length === 0;
   if (isEmpty) return null;
@@ -56,28 +69,41 @@ export function Inspector({ view, timeline, data }: InspectorProps) {
         </Button>
       )}
       {signal !== undefined && <SignalFacts signal={signal} />}
-      {step !== '' && timeline !== undefined && <Selected step={step} timeline={timeline} data={data} />}
+      {step !== '' && timeline !== undefined && (
+        <Selected {...{ step, view, timeline, data, failedId, onAsk }} />
+      )}
     </aside>
   );
 }
 
-/** What the view says is open, with the arguments as the log has them. */
-function approvalsOf({ run }: RequestView, signals: readonly Signal[]): OpenApproval[] {
+/** Key of the question with which the service asks whether a call is approved, as src/contract/tool/tool-question.ts has it. */
+const APPROVAL_KEY = '@approval';
+
+/** Calls and budgets that wait for a decision: those of the run, and calls that the policy of their server holds. */
+function approvalsOf({ run, directives }: RequestView, signals: readonly Signal[]): OpenApproval[] {
   const open = run?.waiting_for.filter(({ kind }) => kind === 'approval' || kind === 'budget') ?? [];
-  return open.map(({ id, kind, name, until }) => {
+  const ofRun = open.map(({ id, kind, name, until }) => {
     const asked = signals.findLast(
       (signal) => signal.type === 'ai.tool.approval_requested' && signal.data.call_id === id,
     );
     const data = asked?.type === 'ai.tool.approval_requested' ? asked.data : undefined;
     return {
       callId: id,
-      isBudget: kind === 'budget',
+      isEditable: kind === 'approval',
       name: name ?? data?.tool_name ?? id,
       until: until ?? data?.deadline_at ?? null,
       reason: data?.reason ?? null,
       arguments: data?.arguments,
     };
   });
+  const ofServers = directives.flatMap(({ id, inputs = [] }) =>
+    inputs
+      .filter(({ key }) => key === APPROVAL_KEY)
+      .map(({ message, deadline_at: until }) => {
+        return { callId: id, isEditable: false, name: id, until, reason: message, arguments: undefined };
+      }),
+  );
+  return [...ofRun, ...ofServers];
 }
 
 function SignalFacts({ signal }: { signal: Signal }) {
@@ -91,13 +117,13 @@ function SignalFacts({ signal }: { signal: Signal }) {
   );
 }
 
-interface SelectedProps {
+interface SelectedProps extends InspectorProps {
   readonly step: string;
   readonly timeline: RequestTimeline;
-  readonly data: RequestData;
 }
 
-function Selected({ step, timeline, data }: SelectedProps) {
+function Selected({ step, ...props }: SelectedProps) {
+  const { timeline } = props;
   const [requestId = '', id = '', childId] = step.split('/');
   if (id === 'child' && childId !== undefined) return <ChildFacts requestId={childId} timeline={timeline} />;
   const directive = timeline.directives.find((each) => each.id === id);
@@ -108,7 +134,7 @@ function Selected({ step, timeline, data }: SelectedProps) {
       </Link>
     );
   if (directive === undefined) return <CallFacts callId={id} timeline={timeline} />;
-  return <DirectiveFacts directive={directive} timeline={timeline} data={data} />;
+  return <DirectiveFacts {...props} directive={directive} />;
 }
 
 function ChildFacts({ requestId, timeline }: { requestId: string; timeline: RequestTimeline }) {
@@ -150,32 +176,73 @@ function CallFacts({ callId, timeline }: { callId: string; timeline: RequestTime
 type DirectiveProps = { readonly directive: TimelineDirective } & Omit<SelectedProps, 'step'>;
 
 function DirectiveFacts(props: DirectiveProps) {
-  const { id, name, type, status, error, attempts } = props.directive;
-  const [isRedriving, setRedriving] = useState(false);
-  const { waiting, notices } = props.data.view?.directives.find((each) => each.id === id) ?? {};
+  const { directive, timeline, view } = props;
+  const { id, name, type } = directive;
+  const { waiting, notices } = view.directives.find((each) => each.id === id) ?? {};
   return (
-    <section className="stack">
+    <section className="stack" aria-label={`Step ${id}`}>
       <div>
         <h2>
           <Text>{name ?? type}</Text>
         </h2>
         <code className="muted">{id}</code>
       </div>
+      <DirectiveActions {...props} />
       <DirectiveTimes {...props} />
       {waiting !== undefined && <Waits waiting={waiting} />}
       <NoticeList notices={notices} />
       <DirectiveOutput {...props} />
-      {status === 'failed' && attempts.length > 0 && (
+      {MODEL_TYPES.has(type) && <ModelFacts requestId={timeline.request_id} directive={directive} />}
+    </section>
+  );
+}
+
+const MODEL_TYPES: ReadonlySet<string> = new Set(['llm_stream', 'llm_generate']);
+/** Id of the model call of a turn of a run. */
+const MODEL_CALL = /^model-(?<turn>\d{1,7})$/;
+
+/** Ways to make the step again. */
+function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) {
+  const { id, type, name, status, error, attempts, ended_at: ended } = directive;
+  const [isRedriving, setRedriving] = useState(false);
+  const missing = useMissingScope('submit');
+  const why = missing && `needs the scope ${missing}`;
+  const turn = view.run === undefined ? undefined : MODEL_CALL.exec(id)?.groups?.['turn'];
+  const isAlone = view.run === undefined && view.directives.length === 1;
+  if (ended === null) return null;
+  return (
+    <div className="row">
+      {turn !== undefined && (
+        <Button why={why} onClick={() => onAsk({ kind: 'fork', at: Number(turn) })}>
+          Fork here…
+        </Button>
+      )}
+      {!isAlone && (type === 'tool_exec' || MODEL_TYPES.has(type)) && (
+        <Button why={why} onClick={() => onAsk({ kind: 'again', directiveId: id })}>
+          Run this again…
+        </Button>
+      )}
+      {type === 'tool_exec' && name !== null && (
+        <Link
+          className="button button-plain"
+          to="/tools/$toolName"
+          params={{ toolName: name } as never}
+          search={{ from: `${timeline.request_id}/${id}` } as never}
+        >
+          Open in the tool's form
+        </Link>
+      )}
+      {status === 'failed' && attempts.length > 0 && view.run === undefined && !isAlone && (
         <Button onClick={() => setRedriving(true)}>Redrive…</Button>
       )}
       <RedriveDialog
-        requestId={props.timeline.request_id}
+        requestId={timeline.request_id}
         directiveId={id}
         error={error}
         isOpen={isRedriving}
         onClose={() => setRedriving(false)}
       />
-    </section>
+    </div>
   );
 }
 
@@ -197,28 +264,25 @@ function beginRows({ begins_at: at, start_by_at: by }: Partial<DirectiveSummary>
   ];
 }
 
-function DirectiveTimes({ directive, timeline, data }: DirectiveProps) {
-  const { status, lane, accepted_at: accepted, ended_at: ended, attempts } = directive;
+function DirectiveTimes({ directive, timeline, view }: DirectiveProps) {
+  const { status, lane, accepted_at: accepted, ended_at: ended } = directive;
   const until = Date.parse(ended ?? timeline.read_at);
-  const workers = attempts.flatMap(({ worker }) => (worker === undefined ? [] : [worker]));
-  const worker = workers.length === 0 ? null : workers.join(', ');
   return (
     <KeyValues
       rows={[
         ['Status', <Status key="status" of={status} />],
         ['Took', durationText(until - Date.parse(accepted))],
         ['Accepted', <Instant key="accepted" at={accepted} />],
-        ...beginRows(data.view?.directives.find(({ id }) => id === directive.id) ?? {}),
+        ...beginRows(view.directives.find(({ id }) => id === directive.id) ?? {}),
         ['Lane', lane],
         ...timesOf(directive, timeline.read_at),
-        ...(attempts.length === 0 ? [] : [['Worker', worker] as const]),
       ]}
     />
   );
 }
 
-/** What it was given, what came of it, and what that means. */
-function DirectiveOutput({ directive: { id, error }, data }: DirectiveProps) {
+/** The error, the arguments and the result of a step. */
+function DirectiveOutput({ directive: { id, error }, timeline, data, failedId }: DirectiveProps) {
   const { entries } = data.conversation;
   const tool = entries.find((entry): entry is ToolCall => entry.kind === 'tool' && entry.callId === id);
   const step = entries.find((entry): entry is ModelStep => entry.kind === 'step' && entry.callId === id);
@@ -226,9 +290,11 @@ function DirectiveOutput({ directive: { id, error }, data }: DirectiveProps) {
   const failure = known ?? (error === null ? null : { type: error, message: '' });
   return (
     <>
-      {failure !== null && <ErrorView error={failure} />}
+      {failure !== null && failedId !== id && <ErrorView error={failure} />}
       {tool?.arguments !== undefined && <Json value={tool.arguments} label="arguments" />}
-      {tool?.result && <Json value={tool.result.payload} label="result" />}
+      {tool?.result && (
+        <ResultView payload={tool.result.payload} requestId={timeline.request_id} callId={id} />
+      )}
     </>
   );
 }
@@ -245,10 +311,10 @@ function timesOf({ waits, attempts }: TimelineDirective, readAt: string): (reado
       name: waitWord(wait),
       text: `${lasted(wait.from, wait.open ? readAt : wait.until)}${wait.open ? ' so far' : ''}`,
     })),
-    ...attempts.map(({ n, claimed_at: from, ended_at: until, outcome, reason }) => ({
-      from,
-      name: `attempt ${n}`,
-      text: `${lasted(from, until ?? (outcome === 'running' ? readAt : null))} · ${reason ?? outcome}`,
+    ...attempts.map((attempt) => ({
+      from: attempt.claimed_at,
+      name: `attempt ${attempt.n}`,
+      text: attemptText(attempt, lasted(attempt.claimed_at, endOf(attempt, readAt))),
     })),
   ];
   const sorted = spans.toSorted((left, right) => (left.from ?? '').localeCompare(right.from ?? ''));
@@ -258,6 +324,24 @@ function timesOf({ waits, attempts }: TimelineDirective, readAt: string): (reado
 }
 
 const MOST_TIMES = 24;
+
+const endOf = ({ ended_at: until, outcome }: TimelineAttempt, readAt: string): string | null =>
+  until ?? (outcome === 'running' ? readAt : null);
+
+/** How long it took and how it ended; the first output, the model and the worker where they are known. */
+function attemptText(attempt: TimelineAttempt, length: string): string {
+  const { claimed_at: from, first_output_at: first, outcome, reason, model, worker } = attempt;
+  const isStreamed = from !== null && first !== null && model !== null;
+  return [
+    length,
+    reason ?? outcome,
+    isStreamed ? `first token after ${durationText(Math.max(0, Date.parse(first) - Date.parse(from)))}` : '',
+    model ?? '',
+    worker === undefined ? '' : `on ${worker}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
 
 /** Names are keys: the second one of a kind has a number. */
 function repeated(spans: readonly { name: string }[], name: string, place: number): string {

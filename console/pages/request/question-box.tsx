@@ -5,13 +5,14 @@ import type { OpenInput } from '../../../src/contract/tool/tool-question.ts';
 import { call, path } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { useMissingScope } from '../../data/session.ts';
+import { objectFault } from '../../data/typed-json.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Code, Json } from '../../parts/code.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { TextAreaField } from '../../parts/field.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { Text } from '../../parts/text.tsx';
-import { jsonFault } from './approval-box.tsx';
 
 interface QuestionProps {
   readonly requestId: string;
@@ -27,7 +28,7 @@ export function QuestionBox({ requestId, question }: QuestionProps) {
   );
   const isSent = answer.isPending || answer.isSuccess;
   const isForm = question.mode === 'form';
-  const fault = isForm ? jsonFault(text) : null;
+  const fault = isForm ? objectFault(text) : null;
   const accept = (): void =>
     answer.mutate({ action: 'accept', ...(isForm ? { content: JSON.parse(text) as unknown } : {}) });
   return (

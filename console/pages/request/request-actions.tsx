@@ -1,5 +1,5 @@
-/** What can be done with the whole request: say something, cancel, copy, open the trace.
- *  It must never repeat an action by itself. */
+/** What can be done with the whole request: send a message, resume, run again, fork, cancel, copy, open the trace.
+ *  Never repeats an action by itself. */
 import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { call, path } from '../../data/api.ts';
@@ -15,41 +15,79 @@ import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { toast } from '../../parts/toast.ts';
+import { AgainDialog } from './again-dialog.tsx';
 import { copiesOf, type Submission } from './copies.ts';
+import { ForkDialog } from './fork-dialog.tsx';
+import { ResumeDialog } from './resume-dialog.tsx';
 
-export function RequestActions({ view }: { view: RequestView }) {
-  const [shown, show] = useState<'say' | 'resume' | 'cancel' | null>(null);
-  const cannotSay = useMissingScope('submit');
+/** What a dialog asks about. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
+export type Act =
+  | { readonly kind: 'say' | 'resume' | 'cancel' }
+  | { readonly kind: 'again'; readonly directiveId?: string }
+  | { readonly kind: 'fork'; readonly at: number };
+
+interface ActionsProps {
+  readonly view: RequestView;
+  /** The buttons under the title resume and run again. */
+  readonly hasFailed: boolean;
+  readonly onAsk: (act: Act) => void;
+}
+
+export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
+  const cannotSubmit = useMissingScope('submit');
   const cannotCancel = useMissingScope('cancel');
   const isOpen = view.status === 'open';
-  const close = (): void => show(null);
+  const why = cannotSubmit && `needs the scope ${cannotSubmit}`;
   useKeys({ c: () => void copy(location.href, 'link') });
   return (
     <>
       {view.run !== undefined && isOpen && (
-        <Button why={cannotSay && `needs the scope ${cannotSay}`} onClick={() => show('say')}>
-          Say…
+        <Button why={why} onClick={() => onAsk({ kind: 'say' })}>
+          Send message…
         </Button>
       )}
-      {isResumable(view) && (
-        <Button why={cannotSay && `needs the scope ${cannotSay}`} onClick={() => show('resume')}>
-          Resume…
+      {!hasFailed && (
+        <Button why={why ?? whyNotAgain(view)} onClick={() => onAsk({ kind: 'again' })}>
+          Run again…
         </Button>
       )}
       {isOpen && (
         <Button
           look="danger"
           why={cannotCancel && `needs the scope ${cannotCancel}`}
-          onClick={() => show('cancel')}
+          onClick={() => onAsk({ kind: 'cancel' })}
         >
           Cancel…
         </Button>
       )}
       <CopyMenu view={view} />
       <TraceLink url={view.trace_url} />
-      <SayDialog requestId={view.request_id} isOpen={shown === 'say'} onClose={close} />
-      <ResumeDialog requestId={view.request_id} isOpen={shown === 'resume'} onClose={close} />
-      <CancelDialog view={view} isOpen={shown === 'cancel'} onClose={close} />
+    </>
+  );
+}
+
+/** A request of several directives has no single thing to run again: each step has its own button. */
+function whyNotAgain({ run, directives }: RequestView): string | null {
+  return run !== undefined || directives.length === 1 ? null : 'Choose one of its steps to run that again.';
+}
+
+interface RequestDialogsProps {
+  readonly view: RequestView;
+  readonly asked: Act | null;
+  readonly onClose: () => void;
+}
+
+export function RequestDialogs({ view, asked, onClose }: RequestDialogsProps) {
+  const requestId = view.request_id;
+  return (
+    <>
+      <SayDialog requestId={requestId} isOpen={asked?.kind === 'say'} onClose={onClose} />
+      <CancelDialog view={view} isOpen={asked?.kind === 'cancel'} onClose={onClose} />
+      {asked?.kind === 'resume' && <ResumeDialog view={view} onClose={onClose} />}
+      {asked?.kind === 'again' && (
+        <AgainDialog view={view} directiveId={asked.directiveId} onClose={onClose} />
+      )}
+      {asked?.kind === 'fork' && <ForkDialog view={view} at={asked.at} onClose={onClose} />}
     </>
   );
 }
@@ -115,14 +153,14 @@ function SayDialog({ requestId, isOpen, onClose }: DialogState & { requestId: st
         ids.taken();
         type('');
         onClose();
-        toast('The run reads it before its next step.');
+        toast('Sent: the run reads it before its next model call.');
       },
     });
   return (
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
-      title="Say something to the run"
+      title="Send a message to the run"
       focus="first"
       actions={
         <Button look="primary" disabled={text.trim() === '' || say.isPending} onClick={send}>
@@ -132,53 +170,7 @@ function SayDialog({ requestId, isOpen, onClose }: DialogState & { requestId: st
     >
       {say.error !== null && <ErrorBanner error={say.error} />}
       <TextAreaField
-        label="Text"
-        hint="The run reads it before its next model call."
-        value={text}
-        onChange={({ target }) => type(target.value)}
-      />
-    </Dialog>
-  );
-}
-
-/** A run that never began has nothing to go on from. */
-function isResumable({ run }: RequestView): boolean {
-  const hasFailed = run?.status === 'failed' || run?.status === 'cancelled' || run?.status === 'timeout';
-  return hasFailed && run.started_at !== null;
-}
-
-function ResumeDialog({ requestId, isOpen, onClose }: DialogState & { requestId: string }) {
-  const [text, type] = useState('');
-  const resume = useChange(async () =>
-    call('POST', path`/v1/requests/${requestId}/resume`, { body: text.trim() === '' ? {} : { input: text } }),
-  );
-  const act = (): void =>
-    resume.mutate(undefined, {
-      onSuccess: () => {
-        type('');
-        onClose();
-        toast('The run goes on.');
-      },
-    });
-  return (
-    <Dialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title="Resume the run?"
-      focus="first"
-      actions={
-        <Button look="primary" disabled={resume.isPending} onClick={act}>
-          Resume
-        </Button>
-      }
-    >
-      <p>
-        The failed step is made again; calls that have succeeded are not. A failed model call is paid again.
-      </p>
-      {resume.error !== null && <ErrorBanner error={resume.error} />}
-      <TextAreaField
         label="Message"
-        optional
         hint="The run reads it before its next model call."
         value={text}
         onChange={({ target }) => type(target.value)}

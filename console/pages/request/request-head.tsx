@@ -1,10 +1,14 @@
-/** The head of a request: what was asked, how it stands, what it waits for, what it took and cost.
- *  It must never guess what is unknown. */
+/** The head of a request: its task, its state, what it waits for, its time, tokens and cost, and the requests it belongs to.
+ *  Never guesses a value that is unknown. */
 import { Link } from '@tanstack/react-router';
 import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
 import { redrivenAs } from '../../../src/contract/directive/redriven.ts';
-import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
+import type { DirectiveView, RequestView } from '../../../src/contract/request/request-view.ts';
 import type { RunWait } from '../../../src/contract/run/run.ts';
+import { path } from '../../data/api.ts';
+import { useRead } from '../../data/queries.ts';
+import { scheduleOf } from '../../data/schedule-of.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { Status } from '../../parts/status.tsx';
@@ -61,6 +65,8 @@ export function RequestHead({ view, timeline }: HeadProps) {
           <b>{countText(view.directives.length)}</b> {view.directives.length === 1 ? 'step' : 'steps'}
         </span>
         <Parent timeline={timeline} />
+        <Origin view={view} />
+        <Descendants view={view} />
         <OfSchedule requestId={view.request_id} />
         <NoticeList notices={noticesOf(view)} />
       </div>
@@ -92,20 +98,82 @@ function Parent({ timeline }: { timeline: RequestTimeline | undefined }) {
   if (parent === null) return null;
   return (
     <span>
-      child of{' '}
-      <Link to="/requests/$requestId" params={{ requestId: parent } as never}>
-        <code>{parent}</code>
-      </Link>
+      child of <RequestLink id={parent} />
     </span>
   );
 }
 
-/** As the service names the requests of a schedule. */
-const OF_SCHEDULE = /^schedule\.([A-Za-z0-9._:-]{1,64})\.(?:trigger\..+|\d{8}T\d{6}Z)$/;
+/** The request that this one repeats or was forked from, and the comparison with it. */
+function Origin({ view: { request_id: id, run, directives } }: { view: RequestView }) {
+  const first = run === undefined && directives.length === 1 ? directives[0] : undefined;
+  const { data } = useRead<DirectiveView>(path`/v1/requests/${id}/directives/${first?.id ?? ''}`, {
+    enabled: first !== undefined,
+    keepOld: false,
+  });
+  const of = data?.directive.metadata?.['again_of'];
+  const from = run?.origin?.request_id ?? (isObject(of) ? of['request_id'] : undefined);
+  if (typeof from !== 'string') return null;
+  const turn = run?.origin?.turn;
+  return (
+    <span>
+      {turn === undefined ? 'run again from' : `forked at turn ${turn} of`} <RequestLink id={from} />
+      {run !== undefined && (
+        <>
+          {' '}
+          · <CompareLink a={from} b={id} />
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Requests that run this one again or were forked from it. */
+function Descendants({ view: { request_id: id, run, descendants = [] } }: { view: RequestView }) {
+  const [last] = descendants.slice(-1);
+  if (last === undefined) return null;
+  const others = descendants.slice(0, -1);
+  return (
+    <span>
+      copied to <RequestLink id={last} />
+      {run !== undefined && (
+        <>
+          {' '}
+          · <CompareLink a={id} b={last} />
+        </>
+      )}
+      {others.length > 0 && (
+        <details className="request-copies">
+          <summary>
+            {others.length} earlier {others.length === 1 ? 'copy' : 'copies'}
+          </summary>
+          {others.map((each) => (
+            <RequestLink key={each} id={each} />
+          ))}
+        </details>
+      )}
+    </span>
+  );
+}
+
+function RequestLink({ id }: { id: string }) {
+  return (
+    <Link to="/requests/$requestId" params={{ requestId: id } as never}>
+      <code>{id}</code>
+    </Link>
+  );
+}
+
+function CompareLink({ a, b }: { a: string; b: string }) {
+  return (
+    <Link className="request-compare" to="/compare" search={{ a, b } as never}>
+      compare
+    </Link>
+  );
+}
 
 function OfSchedule({ requestId }: { requestId: string }) {
-  const schedule = OF_SCHEDULE.exec(requestId)?.[1];
-  if (schedule === undefined) return null;
+  const schedule = scheduleOf(requestId);
+  if (schedule === null) return null;
   return (
     <span>
       schedule{' '}

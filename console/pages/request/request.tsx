@@ -1,17 +1,20 @@
-/** One request: its head, and tabs for its timeline, conversation, signals and raw data.
- *  It must never act without being asked. */
+/** One request: its head, how it failed, and tabs for its timeline, conversation, signals and raw data.
+ *  Never acts by itself: each button opens a dialog. */
 import { Tabs } from '@base-ui/react/tabs';
 import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Announcement } from './announcement.tsx';
 import { ConversationView } from './conversation-view.tsx';
+import { FailureView, useFailedStep } from './failure-view.tsx';
+import { type Failure, failureOf } from './failure.ts';
 import { Inspector } from './inspector.tsx';
-import { RequestActions } from './request-actions.tsx';
+import { type Act, RequestActions, RequestDialogs } from './request-actions.tsx';
 import { type RequestData, useRequest } from './request-data.ts';
 import { RequestHead, titleOf } from './request-head.tsx';
 import { SignalList } from './signal-list.tsx';
@@ -32,13 +35,16 @@ export function RequestPage() {
 
 function OneRequest({ requestId }: { requestId: string }) {
   const data = useRequest(requestId);
-  const { view, timeline, error, log } = data;
+  const [asked, ask] = useState<Act | null>(null);
+  const { view, timeline, error, log, conversation } = data;
+  const failure = view === undefined ? null : failureOf(view, timeline, conversation.entries);
   useShownLiveState(log.state);
+  useFailedStep(requestId, view !== undefined && timeline !== undefined, failure);
   const title = view === undefined ? requestId : titleOf(view, timeline);
   return (
     <Page
       title={title}
-      head={view === undefined ? undefined : <Top view={view} timeline={timeline} />}
+      head={view === undefined ? undefined : <Top view={view} data={data} failure={failure} onAsk={ask} />}
       isFull
     >
       {error !== null && (
@@ -47,23 +53,38 @@ function OneRequest({ requestId }: { requestId: string }) {
         </div>
       )}
       <Announcement view={view} state={log.state} />
-      {view !== undefined && <RequestTabs view={view} data={data} />}
+      {view !== undefined && (
+        <>
+          <RequestTabs view={view} data={data} failure={failure} onAsk={ask} />
+          <RequestDialogs view={view} asked={asked} onClose={() => ask(null)} />
+        </>
+      )}
     </Page>
   );
 }
 
-function Top({ view, timeline }: Pick<RequestData, 'timeline'> & { view: RequestView }) {
+interface TopProps {
+  readonly view: RequestView;
+  readonly data: RequestData;
+  readonly failure: Failure | null;
+  readonly onAsk: (act: Act) => void;
+}
+
+function Top({ view, data: { timeline }, failure, onAsk }: TopProps) {
   return (
-    <div className="request-top">
-      <RequestHead view={view} timeline={timeline} />
-      <div className="row">
-        <RequestActions view={view} />
+    <>
+      <div className="request-top">
+        <RequestHead view={view} timeline={timeline} />
+        <div className="row">
+          <RequestActions view={view} hasFailed={failure !== null} onAsk={onAsk} />
+        </div>
       </div>
-    </div>
+      {failure !== null && <FailureView requestId={view.request_id} failure={failure} onAsk={onAsk} />}
+    </>
   );
 }
 
-function RequestTabs({ view, data }: { view: RequestView; data: RequestData }) {
+function RequestTabs({ view, data, failure, onAsk }: TopProps) {
   const [named, choose] = useUrlState('tab');
   const tab = TABS.some(([name]) => name === named) ? named : 'timeline';
   const { log, conversation, timeline } = data;
@@ -95,11 +116,11 @@ function RequestTabs({ view, data }: { view: RequestView; data: RequestData }) {
             <SignalList log={log} />
           </Tabs.Panel>
           <Tabs.Panel value="raw" className="request-panel request-raw">
-            <Json value={view} label="request" />
-            {timeline !== undefined && <Json value={timeline} label="timeline" />}
+            <Json value={view} label="request" room={300} />
+            {timeline !== undefined && <Json value={timeline} label="timeline" room={300} />}
           </Tabs.Panel>
         </div>
-        <Inspector view={view} timeline={timeline} data={data} />
+        <Inspector {...{ view, timeline, data, onAsk }} failedId={failure?.directiveId ?? null} />
       </div>
     </Tabs.Root>
   );

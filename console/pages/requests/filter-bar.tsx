@@ -64,7 +64,7 @@ export function FilterBar({ filter, onFilter, counts, ref, children }: FilterBar
           <Text>{type}</Text>
         </Chip>
       ))}
-      <span className="spread">{children}</span>
+      <span className="spread row requests-menus">{children}</span>
     </div>
   );
 }

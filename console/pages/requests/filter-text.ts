@@ -14,6 +14,7 @@ const MEMBERS: Readonly<Record<string, keyof RequestFilter>> = {
   conversation: 'conversation',
   since: 'since',
   until: 'until',
+  score: 'score',
 };
 
 export const FILTER_WORDS = [
@@ -25,6 +26,7 @@ export const FILTER_WORDS = [
   'conversation',
   'since',
   'until',
+  'score',
 ] as const;
 
 const STATUSES: readonly string[] = ['open', 'waiting', 'succeeded', 'failed', 'cancelled'];
@@ -79,4 +81,18 @@ export function has(text: string, name: string, value: string): boolean {
   return [...text.matchAll(TOKEN)].some(
     ({ groups = {} }) => groups['name'] === name && (groups['quoted'] ?? groups['bare']) === value,
   );
+}
+
+/** The value of a filter in the text; '' where there is none. */
+export function valueIn(text: string, name: string): string {
+  const found = [...text.matchAll(TOKEN)].find(({ groups = {} }) => groups['name'] === name)?.groups;
+  return found?.['quoted'] ?? found?.['bare'] ?? '';
+}
+
+/** The text with another value of a filter; '' takes the filter out. */
+export function replaced(text: string, name: string, value: string): string {
+  const others = [...text.matchAll(TOKEN)]
+    .map(([token]) => token)
+    .filter((token) => !token.toLowerCase().startsWith(`${name}:`));
+  return [...others, ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
 }

@@ -71,13 +71,13 @@ function Facts({ row, readAt }: Pick<RequestRowProps, 'row' | 'readAt'>) {
         )}
         <Asked row={row} />
       </span>
-      <span role="gridcell" className="num muted">
+      <span role="gridcell" className="num muted request-at">
         <Instant at={created} />
       </span>
-      <span role="gridcell" className="num request-minor">
+      <span role="gridcell" className="num request-minor request-took">
         {tookText(row)}
       </span>
-      <span role="gridcell" className="num request-minor">
+      <span role="gridcell" className="num request-minor request-cost">
         {cost === null ? <span className="faint">–</span> : moneyText(cost)}
       </span>
     </>
@@ -107,6 +107,12 @@ function Asked({ row }: { row: ListedRequest }) {
         </span>
       )}
       <Text>{text}</Text>
+      {row.archived === true && <span className="request-tag">archived</span>}
+      {(row.scores ?? []).map(({ name, value, passed }) => (
+        <span key={name} className="request-tag">
+          <Text>{`${name} ${passed === undefined ? value : passed ? 'passed' : 'failed'}`}</Text>
+        </span>
+      ))}
       {tags.map((tag) => (
         <span key={tag} className="request-tag">
           <Text>{tag}</Text>

@@ -2,12 +2,14 @@
  *  It must never lose the focus: it stays on the grid, and the active row stays mounted. */
 import { useNavigate } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { copy } from '../../parts/copy-button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { type ColumnName, COLUMNS } from './list-menus.tsx';
 import { RequestRow } from './request-row.tsx';
-import type { Seen } from './rows.ts';
+import type { Seen, Sort } from './rows.ts';
 
 const ROW_PX = 32;
 const TOUCH_ROW_PX = 64;
@@ -25,10 +27,15 @@ export interface RequestsGridProps {
   readonly onSeen: (seen: Seen) => void;
   /** When a row was read that may have changed since, milliseconds; null: just now. */
   readonly ageOf: (row: ListedRequest) => number | null;
+  readonly hidden: ReadonlySet<ColumnName>;
+  readonly sort: Sort;
+  readonly onSort: (sort: Sort) => void;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
-const HEADS = ['', 'Status', 'Request', 'Agent or tool', 'Asked', 'At', 'Took', 'Cost'];
+/** Heads of the columns that are always there. */
+const FIRST_HEADS = ['', 'Status', 'Request'];
+const FIRST_WIDTHS = '22px 104px 150px';
 
 export function RequestsGrid(props: RequestsGridProps) {
   const { rows, selected, onSelect, onMore, onAway, ageOf } = props;
@@ -63,7 +70,8 @@ export function RequestsGrid(props: RequestsGridProps) {
   return (
     <div
       ref={box}
-      className="requests-grid"
+      className={['requests-grid', ...[...props.hidden].map((name) => `no-${name}`)].join(' ')}
+      style={{ '--request-columns': widthsOf(props.hidden) } as CSSProperties}
       role="grid"
       tabIndex={0}
       aria-label="Requests"
@@ -72,7 +80,7 @@ export function RequestsGrid(props: RequestsGridProps) {
       {...(active < 0 ? {} : { 'aria-activedescendant': `request-${active}` })}
       onScroll={({ currentTarget }) => onAway(currentTarget.scrollTop > ROW_PX)}
     >
-      <Heads rows={rows} selected={selected} onSelect={onSelect} />
+      <Heads {...props} />
       <div role="rowgroup" className="request-rows" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, start }) => {
           const row = rows[index];
@@ -105,13 +113,13 @@ function useSight(
 }
 
 /** The box above the boxes chooses all rows of the list, or none. */
-function Heads({ rows, selected, onSelect }: Pick<RequestsGridProps, 'rows' | 'selected' | 'onSelect'>) {
+function Heads({ rows, selected, onSelect, hidden, sort, onSort }: RequestsGridProps) {
   const isAll = selected.size >= rows.length;
   const choose = (): void => onSelect(isAll ? NOTHING : new Set(rows.map(({ request_id: id }) => id)));
   return (
     <div role="row" aria-rowindex={1} className="request-row request-heads">
-      {HEADS.map((head) => (
-        <span key={head} role="columnheader" className={classOf(head)}>
+      {FIRST_HEADS.map((head) => (
+        <span key={head} role="columnheader" className={head === '' ? 'request-check' : undefined}>
           {head !== '' ? (
             head
           ) : (
@@ -125,13 +133,37 @@ function Heads({ rows, selected, onSelect }: Pick<RequestsGridProps, 'rows' | 's
           )}
         </span>
       ))}
+      {COLUMNS.filter(([name]) => !hidden.has(name)).map(([name, text]) => (
+        <SortHead key={name} name={name} text={text} sort={sort} onSort={onSort} />
+      ))}
     </div>
   );
 }
 
-function classOf(head: string): string {
-  if (head === '') return 'request-check';
-  return /At|Took|Cost/.test(head) ? 'num' : '';
+interface SortHeadProps {
+  readonly name: ColumnName;
+  readonly text: string;
+  readonly sort: Sort;
+  readonly onSort: (sort: Sort) => void;
+}
+
+/** Time, duration and cost sort the loaded rows, the largest first. */
+function SortHead({ name, text, sort, onSort }: SortHeadProps) {
+  if (name === 'what' || name === 'asked') return <span role="columnheader">{text}</span>;
+  const isOn = sort === name;
+  return (
+    <span role="columnheader" className="num" aria-sort={isOn ? 'descending' : 'none'}>
+      <button type="button" tabIndex={-1} className="request-sort" onClick={() => onSort(name)}>
+        {text}
+        {isOn && <Icon name="down" />}
+      </button>
+    </span>
+  );
+}
+
+function widthsOf(hidden: ReadonlySet<ColumnName>): string {
+  const others = COLUMNS.filter(([name]) => !hidden.has(name)).map(([, , width]) => width);
+  return `${FIRST_WIDTHS} ${others.join(' ')}`;
 }
 
 type Select = (index: number, isRange: boolean) => void;

@@ -10,7 +10,9 @@ import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { readFilter } from './filter-text.ts';
+import { ColumnMenu, RangeMenu, useHiddenColumns, ViewMenu } from './list-menus.tsx';
 import { RequestsGrid } from './requests-grid.tsx';
+import { type Sort, sorted } from './rows.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { type RequestList, useRequestList } from './use-request-list.ts';
 import './requests.css';
@@ -25,6 +27,10 @@ export function RequestsPage() {
   const [isAway, setAway] = useState(false);
   const text = faults.length > 0 ? null : new URLSearchParams(query).toString();
   const list = useRequestList(text, isAway || selected.size > 0);
+  const [hidden, toggle] = useHiddenColumns();
+  const [named, setSort] = useUrlState('sort');
+  const sort: Sort = named === 'took' || named === 'cost' ? named : 'at';
+  const rows = useMemo(() => sorted(list.rows, sort), [list.rows, sort]);
   const input = useRef<HTMLInputElement>(null);
   useKeys({
     '/': () => input.current?.focus(),
@@ -34,19 +40,25 @@ export function RequestsPage() {
     <Page title="Requests" isFull>
       <div className="requests">
         <FilterBar ref={input} filter={filter} onFilter={setFilter} counts={list.listing?.counts ?? null}>
-          {list.listing !== null && <Lag ms={list.listing.lag_ms} />}
+          <RangeMenu filter={filter} onFilter={setFilter} />
+          <ViewMenu filter={filter} onFilter={setFilter} />
+          <ColumnMenu hidden={hidden} onToggle={toggle} />
+          {list.listing !== null && <Lag ms={list.listing.lag_ms} sort={sort} loaded={rows.length} />}
         </FilterBar>
         <Notes faults={faults} list={list} />
         <NewRows list={list} />
-        {list.rows.length > 0 ? (
+        {rows.length > 0 ? (
           <RequestsGrid
-            key={filter}
-            rows={list.rows}
+            key={`${filter} ${sort}`}
+            rows={rows}
+            hidden={hidden}
+            sort={sort}
+            onSort={(next) => setSort(next === 'at' ? '' : next)}
             selected={selected}
             onSelect={select}
             onMore={list.more}
             onAway={setAway}
-            onSeen={list.see}
+            onSeen={sort === 'at' ? list.see : seeNothing}
             ageOf={list.ageOf}
           />
         ) : (
@@ -86,8 +98,20 @@ function useChosen(filter: string): readonly [ReadonlySet<string>, (ids: Readonl
   return [ids, (next) => choose({ filter, ids: next })];
 }
 
-function Lag({ ms }: { ms: number }) {
-  return <span className="faint">newest first{ms > 1_000 && ` · index ${durationText(ms)} behind`}</span>;
+/** Rows that are sorted otherwise are not those that lie beside one another in the list. */
+const seeNothing = (): void => {};
+
+function Lag({ ms, sort, loaded }: { ms: number; sort: Sort; loaded: number }) {
+  const order =
+    sort === 'at'
+      ? 'newest first'
+      : `the ${loaded.toLocaleString('en-GB')} loaded rows by ${sort === 'took' ? 'duration' : 'cost'}`;
+  return (
+    <span className="faint">
+      {order}
+      {ms > 1_000 && ` · index ${durationText(ms)} behind`}
+    </span>
+  );
 }
 
 function NewRows({ list: { held, hasGap, showNew } }: { list: RequestList }) {

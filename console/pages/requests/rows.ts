@@ -100,3 +100,14 @@ export function chosenOf(
   const words = `${chosen.length} chosen`;
   return { chosen, words: away === 0 ? words : `${words}, ${away} not in this list any more` };
 }
+
+/** Order of the loaded rows: by time, as the service lists them, by duration or by cost; the largest first. */
+export type Sort = 'at' | 'took' | 'cost';
+
+export function sorted(rows: readonly ListedRequest[], sort: Sort): readonly ListedRequest[] {
+  if (sort === 'at') return rows;
+  const took = ({ created_at: from, closed_at: to }: ListedRequest): number =>
+    to === null ? -1 : Date.parse(to) - Date.parse(from);
+  const valueOf = sort === 'took' ? took : ({ cost }: ListedRequest): number => cost ?? -1;
+  return rows.toSorted((one, other) => valueOf(other) - valueOf(one));
+}

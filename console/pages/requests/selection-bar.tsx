@@ -1,5 +1,6 @@
-/** What can be done with the chosen requests: cancel, redrive, both shown before they are done.
- *  It must never do it without a second, named choice. */
+/** What can be done with the chosen requests: cancel or redrive, both shown before they are done, and compare two of them.
+ *  Never cancels or redrives without a second, named choice. */
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { useMissingScope } from '../../data/session.ts';
@@ -42,6 +43,15 @@ export function SelectionBar({ rows, selected, onClear }: SelectionBarProps) {
       >
         Redrive…
       </Button>
+      {chosen.length === 2 && (
+        <Link
+          className="button button-plain"
+          to="/compare"
+          search={{ a: chosen[1]?.request_id, b: chosen[0]?.request_id } as never}
+        >
+          Compare
+        </Link>
+      )}
       <Button look="ghost" className="spread" onClick={onClear}>
         Clear
       </Button>

@@ -1,5 +1,5 @@
-/** Asks before a schedule is triggered, paused or resumed: what that does, and what it leaves alone.
- *  It must never trigger twice for one press, nor repeat by itself. */
+/** Asks before a schedule is triggered, paused, resumed or deleted: what that does, and what it leaves alone.
+ *  Never triggers twice for one press, nor repeats by itself. */
 import { useState } from 'react';
 import type { Firing } from '../../../src/contract/schedule/schedule.ts';
 import { call, path } from '../../data/api.ts';
@@ -11,7 +11,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { toast } from '../../parts/toast.ts';
 
-export type ScheduleAct = 'trigger' | 'pause' | 'resume';
+export type ScheduleAct = 'trigger' | 'pause' | 'resume' | 'delete';
 
 const WORDS: Readonly<Record<ScheduleAct, { verb: string; done: string; effect: string }>> = {
   trigger: {
@@ -30,6 +30,11 @@ const WORDS: Readonly<Record<ScheduleAct, { verb: string; done: string; effect: 
     done: 'Resumed.',
     effect: 'It fires again from the next instant on, and from here on with your key.',
   },
+  delete: {
+    verb: 'Delete',
+    done: 'Deleted.',
+    effect: 'It fires no more, and its history is gone. The requests that it has submitted go on.',
+  },
 };
 
 const LONGEST_NOTE = 256;
@@ -38,20 +43,24 @@ export interface ScheduleDialogProps {
   readonly id: string;
   readonly act: ScheduleAct;
   readonly onClose: () => void;
+  readonly onDeleted: () => void;
 }
 
-export function ScheduleDialog({ id, act, onClose }: ScheduleDialogProps) {
+export function ScheduleDialog({ id, act, onClose, onDeleted }: ScheduleDialogProps) {
   const [note, type] = useState('');
   // A repeat after a lost answer is the same firing.
   const [key] = useState(newId);
   const change = useChange(async () =>
-    call<Firing>('POST', `${path`/v1/schedules/${id}`}/${act}`, bodyOf(act, { note: note.trim(), key })),
+    act === 'delete'
+      ? call<null>('DELETE', path`/v1/schedules/${id}`)
+      : call<Firing>('POST', `${path`/v1/schedules/${id}`}/${act}`, bodyOf(act, { note: note.trim(), key })),
   );
   const { verb, done, effect } = WORDS[act];
   const send = (): void =>
     change.mutate(undefined, {
       onSuccess: () => {
         onClose();
+        if (act === 'delete') onDeleted();
         toast(done);
       },
     });
@@ -62,7 +71,7 @@ export function ScheduleDialog({ id, act, onClose }: ScheduleDialogProps) {
       title={`${verb} ${id}?`}
       closeText="Leave it"
       actions={
-        <Button look="primary" disabled={change.isPending} onClick={send}>
+        <Button look={act === 'delete' ? 'danger' : 'primary'} disabled={change.isPending} onClick={send}>
           {verb}
         </Button>
       }

@@ -1,9 +1,12 @@
 /** The schedules: when each fires next, what became of its last instants, and the chosen one whole.
- *  It must never act without being asked: each way opens a dialog. */
+ *  Never acts by itself: each way opens a dialog. */
+import { useState } from 'react';
 import type { ListedSchedule, ScheduleListing } from '../../../src/contract/schedule/schedule.ts';
 import { useRead } from '../../data/queries.ts';
+import { useMissingScope } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Instant } from '../../parts/instant.tsx';
@@ -11,8 +14,10 @@ import { Page } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Text } from '../../parts/text.tsx';
+import { failuresOf, useFired } from './fired.ts';
 import { Outcome } from './outcome.tsx';
 import { ScheduleDetails } from './schedule-details.tsx';
+import { ScheduleForm } from './schedule-form.tsx';
 import { whenWords } from './schedule-words.ts';
 import './schedules.css';
 
@@ -24,9 +29,11 @@ export function SchedulesPage() {
     everyMs: EVERY_MS,
   });
   const [chosen, choose] = useUrlState('schedule');
+  const [isNew, setNew] = useState(false);
+  const failures = failuresOf(useFired());
   const toggle = (id: string): void => choose(id === chosen ? '' : id);
   return (
-    <Page title="Schedules">
+    <Page title="Schedules" isPlace actions={<NewButton onNew={() => setNew(true)} />}>
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.schedules.length === 0 && (
         <Empty
@@ -39,10 +46,10 @@ export function SchedulesPage() {
       {data !== undefined && data.schedules.length > 0 && (
         <Table
           label="Schedules"
-          columns={columnsOf(chosen, toggle)}
+          columns={columnsOf(chosen, toggle, failures)}
           rows={data.schedules}
           keyOf={({ id }) => id}
-          noteOf={noteOf}
+          noteOf={(schedule) => noteOf(schedule, failures)}
         />
       )}
       {typeof data?.next === 'string' && (
@@ -50,12 +57,38 @@ export function SchedulesPage() {
           The first {MOST} are here; <code>npx adjutant schedule list</code> has all.
         </p>
       )}
-      {chosen !== '' && <ScheduleDetails key={chosen} id={chosen} />}
+      {chosen !== '' && <ScheduleDetails key={chosen} id={chosen} onDeleted={() => choose('')} />}
+      {isNew && (
+        <ScheduleForm
+          schedule={null}
+          onClose={() => setNew(false)}
+          onSaved={(id) => {
+            setNew(false);
+            choose(id);
+          }}
+        />
+      )}
     </Page>
   );
 }
 
-function columnsOf(chosen: string, toggle: (id: string) => void): readonly Column<ListedSchedule>[] {
+function NewButton({ onNew }: { onNew: () => void }) {
+  const missing = useMissingScope('submit');
+  return (
+    <Button look="primary" why={missing && `needs the scope ${missing}`} onClick={onNew}>
+      New schedule…
+    </Button>
+  );
+}
+
+/** Number of the last requests of each schedule that failed, by its id. */
+type Failures = ReadonlyMap<string, number>;
+
+function columnsOf(
+  chosen: string,
+  toggle: (id: string) => void,
+  failures: Failures,
+): readonly Column<ListedSchedule>[] {
   return [
     {
       name: 'Schedule',
@@ -65,15 +98,23 @@ function columnsOf(chosen: string, toggle: (id: string) => void): readonly Colum
         </Chip>
       ),
     },
-    { name: 'State', cell: ({ status }) => <Status of={status} /> },
+    {
+      name: 'State',
+      cell: ({ id, status, failures_in_a_row: refused }) =>
+        status === 'active' && (failures.has(id) || refused > 0) ? (
+          <Status of="failed" text="active, failing" />
+        ) : (
+          <Status of={status} />
+        ),
+    },
     { name: 'When', cell: (schedule) => <Text>{whenWords(schedule)}</Text>, isWide: true, isMinor: true },
     { name: 'Last', cell: ({ last }) => <Outcome of={last} />, isMinor: true },
     { name: 'Next', cell: ({ next_at: next }) => <Instant at={next} />, isNumber: true },
   ];
 }
 
-/** What a person should know of it; null: nothing. */
-function noteOf({ paused, failures_in_a_row: failures }: ListedSchedule) {
+/** The pause or the failures of a schedule; null: neither. */
+function noteOf({ id, paused, failures_in_a_row: refused }: ListedSchedule, failures: Failures) {
   if (paused !== null)
     return (
       <span className="muted">
@@ -83,6 +124,10 @@ function noteOf({ paused, failures_in_a_row: failures }: ListedSchedule) {
         <Text>{paused.note ?? ''}</Text>
       </span>
     );
-  if (failures === 0) return null;
-  return <span className="schedules-failed">the last {failures === 1 ? 'one' : failures} failed</span>;
+  const failed = failures.get(id) ?? 0;
+  const notes = [
+    refused > 0 ? `the last ${refused === 1 ? 'submission was' : `${refused} submissions were`} refused` : '',
+    failed > 0 ? `its last ${failed === 1 ? 'request' : `${failed} requests`} failed` : '',
+  ].filter((note) => note !== '');
+  return notes.length === 0 ? null : <span className="schedules-failed">{notes.join(', ')}</span>;
 }

@@ -9,11 +9,11 @@ import { useSignals } from '../../data/use-signals.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
 import { Banner, ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
+import { ResultView } from '../../parts/result-view.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { type CallError, type CallState, callState } from './call-state.ts';
-import { ResultView } from './result-view.tsx';
 
 export interface CallViewProps {
   readonly requestId: string;

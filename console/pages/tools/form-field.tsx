@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Field, TextAreaField } from '../../parts/field.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Text } from '../../parts/text.tsx';
 import { safeText } from '../../data/safe-text.ts';
 import { faultAt } from './fault-places.ts';

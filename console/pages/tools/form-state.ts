@@ -23,11 +23,14 @@ export interface FormState {
   read(): Record<string, unknown> | null;
 }
 
-export function useFormState(schema: unknown): FormState {
+/** `first`: arguments that are there at the beginning; null: none. */
+export function useFormState(schema: unknown, first: Record<string, unknown> | null = null): FormState {
   const made = useMemo(() => formFields(schema), [schema]);
   const fields = made ?? NONE;
-  const [values, setValues] = useState<Values>(() => writtenOf(fields));
-  const [json, setJson] = useState<string | null>(made === null ? '{}' : null);
+  // Arguments that no field has are shown as JSON.
+  const isWhole = made === null || (first !== null && unknownMembers(first, fields).length > 0);
+  const [values, setValues] = useState<Values>(() => writtenOf(fields, isWhole ? {} : (first ?? {})));
+  const [json, setJson] = useState<string | null>(isWhole ? JSON.stringify(first ?? {}, null, 2) : null);
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
 
   return {

@@ -6,7 +6,7 @@ import { NoAnswer, Refused } from '../../data/api.ts';
 import { useMissingScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextAreaField } from '../../parts/field.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -19,13 +19,15 @@ import type { FieldFault } from './form-values.ts';
 
 export interface ToolFormProps {
   readonly tool: ListedTool;
+  /** Arguments of an earlier call; null: none. */
+  readonly first: Arguments | null;
   readonly onCalled: (requestId: string) => void;
 }
 
 type Arguments = Record<string, unknown>;
 
-export function ToolForm({ tool, onCalled }: ToolFormProps) {
-  const form = useFormState(tool.input_schema);
+export function ToolForm({ tool, first, onCalled }: ToolFormProps) {
+  const form = useFormState(tool.input_schema, first);
   const [asked, ask] = useState<Arguments | null>(null);
   const onError = (error: Error): void => form.setFaults(faultsOf(error, form.fields));
   const submission = useCallSubmission(tool.name, { onCalled, onError });

@@ -1,12 +1,16 @@
-/** One tool: what it is, a form for its arguments, and the calls made from here.
- *  It must never call a tool that acts once without asking first. */
+/** One tool: its description, a form for its arguments, also with those of an earlier call, and the calls made from here.
+ *  Never calls a tool that acts once without asking first. */
 import { useParams } from '@tanstack/react-router';
 import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
+import { encryptedKeyId } from '../../../src/contract/encrypted/encrypted-form.ts';
+import { isObject } from '../../../src/contract/json/json-object.ts';
+import type { DirectiveView } from '../../../src/contract/request/request-view.ts';
+import { path } from '../../data/api.ts';
 import { effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
-import { Json } from '../../parts/code.tsx';
+import { Json } from '../../parts/json.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -22,6 +26,8 @@ export function ToolPage() {
   const { toolName = '' } = useParams({ strict: false }) as { toolName?: string };
   const { data, error, refetch } = useRead<ToolListing>(CATALOG, { everyMs: EVERY_MS });
   const [requestId, setRequest] = useUrlState('request');
+  const [from] = useUrlState('from');
+  const earlier = useEarlier(from);
   const tool = data?.tools.find(({ name }) => name === toolName);
   const server = data?.servers.find(({ name }) => name === tool?.server);
   return (
@@ -33,7 +39,15 @@ export function ToolPage() {
       {tool !== undefined && (
         <div className="tools-columns">
           <div className="stack">
-            <ToolForm key={tool.name} tool={tool} onCalled={setRequest} />
+            {earlier.error !== null && <ErrorBanner error={earlier.error} />}
+            {!earlier.isReading && (
+              <ToolForm
+                key={`${tool.name} ${from}`}
+                tool={tool}
+                first={earlier.arguments}
+                onCalled={setRequest}
+              />
+            )}
             {requestId !== '' && <CallView key={requestId} requestId={requestId} callId={CALL_ID} />}
           </div>
           <Schemas of={tool} />
@@ -41,6 +55,19 @@ export function ToolPage() {
       )}
     </Page>
   );
+}
+
+/** The arguments of an earlier call, `<request>/<directive>`; '' names none. */
+function useEarlier(from: string) {
+  const [requestId = '', id = ''] = from.split('/');
+  const { data, error } = useRead<DirectiveView>(path`/v1/requests/${requestId}/directives/${id}`, {
+    enabled: from !== '',
+    keepOld: false,
+  });
+  const directive: unknown = data?.directive;
+  const given = isObject(directive) ? directive['arguments'] : undefined;
+  const isReading = from !== '' && data === undefined && error === null;
+  return { arguments: isObject(given) && encryptedKeyId(given) === null ? given : null, error, isReading };
 }
 
 interface HeadProps {
@@ -89,7 +116,7 @@ function Schemas({ of: { input_schema, output_schema, annotations } }: { of: Lis
       )}
       {annotations !== undefined && Object.keys(annotations).length > 0 && (
         <>
-          <h2>What its server says of it</h2>
+          <h2>Annotations</h2>
           <Json value={annotations} label="annotations" />
         </>
       )}

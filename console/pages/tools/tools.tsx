@@ -15,6 +15,7 @@ import { Text } from '../../parts/text.tsx';
 import { EffectMark } from './effect-mark.tsx';
 import { catalogSections, type CatalogSection } from './catalog-sections.ts';
 import '../../parts/field.css';
+import { Output } from './server-output.tsx';
 import './tools.css';
 
 export const CATALOG = '/v1/tools?remembered=true';
@@ -107,6 +108,7 @@ function Server({ server, tools, matching }: CatalogSection) {
         </p>
       )}
       <Faults of={server} />
+      <Output server={name} />
       {tools.length > 0 && (
         <Table label={`Tools of ${name}`} columns={COLUMNS} rows={tools} keyOf={(tool) => tool.name} />
       )}

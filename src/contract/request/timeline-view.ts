@@ -85,8 +85,8 @@ function timed(directive: TracedDirective, readAt: string): TimelineDirective {
 }
 
 function attemptOf(attempt: TracedDirective['attempts'][number]): TimelineAttempt {
-  const { attempt: n, claimed_at, first_output_at, ended_at, outcome, reason, redelivered, model } = attempt;
-  return { n, claimed_at, first_output_at, ended_at, outcome, reason, redelivered, model };
+  const { attempt: n, due_at: _due, delay_ms: _delay, ...facts } = attempt;
+  return { n, ...facts };
 }
 
 function callsOf(trace: RequestTrace): TimelineCall[] {

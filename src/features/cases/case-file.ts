@@ -7,7 +7,7 @@ import { CaseFault, caseLineSchema, caseLines, caseOf, type RecordedCase } from 
 import { fieldErrors } from '../../contract/json/field-error.ts';
 import { findJsonHazard } from '../../contract/json/json-guard.ts';
 import { archiveLineSchema } from '../../contract/request/archive.ts';
-import { recordArchive } from './record.ts';
+import { recordArchive } from '../../features/cases/record.ts';
 
 /** Largest file of a case, in bytes: 64 MiB. */
 export const LARGEST_CASE_BYTES = 67_108_864;

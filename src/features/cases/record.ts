@@ -1,15 +1,13 @@
 // Makes a case of a request, from its log or from its archive, without the secrets that it shows.
 // Never writes a value that a member with the name of a secret holds, wherever else that value appears.
 import {
-  CASE_FORMAT,
-  CaseFault,
-  type CaseCall,
-  type CaseHead,
-  type CaseModel,
-  type CaseTool,
-  type CaseTurn,
-  type RecordedCase,
-} from '../../contract/case/case.ts';
+  assembledCase,
+  type EndedDirective,
+  endedDirectives,
+  type ReadRequest,
+  textOrNull,
+} from '../../contract/case/assemble.ts';
+import { CaseFault, type CaseTool, type CaseTurn, type RecordedCase } from '../../contract/case/case.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { knownRepeatPolicy } from '../../contract/directive/work-directive.ts';
 import { jsonSafe } from '../../contract/json/json-safe.ts';
@@ -21,33 +19,13 @@ import {
   withoutCredentials,
   withoutProviderKeys,
 } from '../../contract/json/secret-text.ts';
-import { messageSchema } from '../../contract/model/message.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import type { Usage } from '../../contract/model/usage.ts';
 import type { ArchiveLine } from '../../contract/request/archive.ts';
-import type { Result } from '../../contract/result.ts';
 import type { RunView } from '../../contract/run/run.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 
 /** Most directives of a case. */
 const MOST_DIRECTIVES = 5_000;
-
-/** A directive with its end, as the log or the archive shows it. */
-interface EndedDirective {
-  readonly id: string;
-  readonly directive: Readonly<Record<string, unknown>>;
-  readonly data: Readonly<Record<string, unknown>> | null;
-  /** Whole payload, where the signal holds only its beginning. */
-  readonly payload?: unknown;
-  readonly started_at: string | null;
-  readonly ended_at: string | null;
-}
-
-interface ReadRequest {
-  readonly requestId: string;
-  readonly run: RunView | null;
-  readonly directives: readonly EndedDirective[];
-}
 
 /** Options of a recording. */
 export interface RecordOptions {
@@ -70,21 +48,7 @@ export async function recordRequest(
   if (view === null)
     throw new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
   requireFew(view.directives.length);
-  const directives: EndedDirective[] = [];
-  for (const { id, started_at, ended_at } of view.directives) {
-    const one = await client.directive(requestId, id);
-    const data = one?.result?.data as Readonly<Record<string, unknown>> | undefined;
-    if (one === null || data === undefined) continue;
-    const payload = isTruncated(data) ? { payload: await client.payload(requestId, id) } : {};
-    directives.push({
-      id,
-      directive: one.directive as unknown as EndedDirective['directive'],
-      data,
-      started_at,
-      ended_at,
-      ...payload,
-    });
-  }
+  const directives = await endedDirectives(client, view);
   const { tools } = await client.tools({ remembered: true });
   return caseFrom({ requestId, run: view.run ?? null, directives }, tools, options);
 }
@@ -141,90 +105,14 @@ function requireFew(directives: number): void {
     throw new CaseFault(`the request has more than ${MOST_DIRECTIVES} directives, the most of a case`);
 }
 
-/** Whether the signal holds only the beginning of the payload. */
-function isTruncated({ metadata }: Readonly<Record<string, unknown>>): boolean {
-  return isObject(metadata) && metadata['result_truncated_bytes'] !== undefined;
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 function caseFrom(
   request: ReadRequest,
   tools: readonly ListedTool[],
   { secrets = [] }: RecordOptions,
 ): RecordedCase {
-  const turns: { model: CaseModel | null; calls: CaseCall[] }[] = [];
-  for (const each of request.directives) {
-    const { type } = each.directive;
-    if (type === 'llm_stream' || type === 'llm_generate') turns.push({ model: modelOf(each), calls: [] });
-    if (type !== 'tool_exec') continue;
-    if (turns.length === 0) turns.push({ model: null, calls: [] });
-    turns.at(-1)?.calls.push(callOf(each));
-  }
-  const recorded = { head: headOf(request), tools: toolsOf(turns, tools), turns };
+  const { head, turns } = assembledCase(request);
   const shown = request.directives.map(({ directive, data, payload }) => [directive, data, payload]);
-  return withoutSecrets(recorded, [...secrets, ...secretsIn(shown)]);
-}
-
-function headOf({ requestId, run }: ReadRequest): CaseHead {
-  const head = { kind: 'case', format: CASE_FORMAT, request_id: requestId } as const;
-  if (run === null) return { ...head, agent: null, query: null, end: null };
-  const { status, termination_reason, result, error, iterations, tool_calls, usage, cost } = run;
-  const duration_ms = durationOf(run);
-  const sums = { iterations, tool_calls, usage, cost, duration_ms };
-  const end = { status, termination_reason, result: result ?? null, error: error ?? null, ...sums };
-  return { ...head, agent: run.agent, query: run.query, end };
-}
-
-function durationOf({ started_at: from, ended_at: to }: Pick<RunView, 'started_at' | 'ended_at'>) {
-  return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
-}
-
-function modelOf({ id, directive, data, payload, ...times }: EndedDirective): CaseModel {
-  const { context, system_prompt: system, tools } = directive;
-  const messages = isObject(context) ? context['messages'] : context;
-  const metadata = isObject(data?.['metadata']) ? data['metadata'] : {};
-  return {
-    kind: 'model',
-    id,
-    model: textOrNull(data?.['model'] ?? metadata['model']),
-    system_prompt: textOrNull(system),
-    messages: messageSchema.array().parse(Array.isArray(messages) ? messages : []),
-    tools: Array.isArray(tools) ? tools.map(toolNameOf) : [],
-    answer: answerOf(data, payload),
-    usage: (data?.['usage'] as Usage | undefined) ?? null,
-    duration_ms: durationOf(times) ?? 0,
-  };
-}
-
-function callOf({ id, directive, data, payload, ...times }: EndedDirective): CaseCall {
-  const { tool_name: name, arguments: args } = directive;
-  return {
-    kind: 'call',
-    id,
-    tool: String(data?.['tool_name'] ?? name),
-    arguments: isObject(args) ? args : {},
-    answer: answerOf(data, payload),
-    duration_ms: durationOf(times) ?? 0,
-  };
-}
-
-function toolNameOf(tool: unknown): string {
-  return isObject(tool) ? String(tool['name']) : String(tool);
-}
-
-const UNENDED: Result = {
-  ok: false,
-  error: { type: 'unended', message: 'had not ended when it was recorded', details: {}, retryable: false },
-  effects: [],
-};
-
-function answerOf(data: EndedDirective['data'], payload: unknown): Result {
-  const result = data?.['result'] as Result | undefined;
-  if (result === undefined) return UNENDED;
-  return payload !== undefined && result.ok ? { ...result, payload } : result;
+  return withoutSecrets({ head, tools: toolsOf(turns, tools), turns }, [...secrets, ...secretsIn(shown)]);
 }
 
 /** Tools that a model could call or that were called, with their descriptions of the catalog. */

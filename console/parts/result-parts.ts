@@ -1,6 +1,6 @@
-/** What a tool answered, as parts that a page can show.
- *  It must never let a part be more than text, a raster image, a sound or a download. */
-import { isObject } from '../../../src/contract/json/json-object.ts';
+/** The answer of a tool as parts that a page can show. No part is more than text, JSON, a raster image, a sound or a download. */
+import { isObject } from '../../src/contract/json/json-object.ts';
+import { jsonInText } from './json-lines.ts';
 
 export type ResultPart =
   | { readonly kind: 'text'; readonly text: string; readonly label: string }
@@ -55,8 +55,10 @@ export function resultParts(payload: unknown): {
   return { parts, left: Math.max(0, items.length - MOST_PARTS) };
 }
 
+/** JSON in a text is shown as JSON: nothing is escaped twice. */
 function textPart(text: string, label: string): ResultPart {
-  return { kind: 'text', text, label };
+  const value = jsonInText(text);
+  return value === null ? { kind: 'text', text, label } : { kind: 'json', value, label };
 }
 
 /** A result that is too large for the log: it holds the beginning, and the whole can be fetched. */
@@ -70,7 +72,22 @@ function isPreview(payload: Members): boolean {
 }
 
 function previewOf(payload: Members): ResultPart {
-  return { kind: 'preview', bytes: Number(payload['bytes']), text: String(payload['preview']) };
+  return { kind: 'preview', bytes: Number(payload['bytes']), text: plainPreview(String(payload['preview'])) };
+}
+
+/** Beginning of a JSON text, or of a list of content whose first part is a text. */
+const TEXT_AHEAD = /^(?:\{"content":)?(?:\[\{"type":"text","text":)?(?=")/;
+/** A preview that begins with a JSON text, as that text: quotes within it are not escaped. */
+function plainPreview(preview: string): string {
+  const ahead = TEXT_AHEAD.exec(preview);
+  if (ahead === null) return preview;
+  // A text that was cut within an escape ends before it.
+  const body = /^"(?<inside>(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/s.exec(preview.slice(ahead[0].length));
+  try {
+    return JSON.parse(`"${body?.groups?.['inside'] ?? ''}"`) as string;
+  } catch {
+    return preview;
+  }
 }
 
 /** null: the payload is the tool's own structure, not a list of content. */

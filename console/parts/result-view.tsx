@@ -1,15 +1,16 @@
-/** What a tool answered: texts, structures, pictures, sounds, downloads.
- *  It must never let an answer become markup, a link or a script. */
+/** The answer of a tool: texts, JSON, pictures, sounds, downloads. An answer never becomes markup, a link or a script. */
 import { useEffect, useMemo, useState } from 'react';
-import { call, path } from '../../data/api.ts';
-import { bytesText } from '../../data/shown.ts';
-import { safeText } from '../../data/safe-text.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Code, Json } from '../../parts/code.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
-import { Text } from '../../parts/text.tsx';
+import { call, path } from '../data/api.ts';
+import { bytesText } from '../data/shown.ts';
+import { safeText } from '../data/safe-text.ts';
+import { ErrorBanner } from './banner.tsx';
+import { Button } from './button.tsx';
+import { Code, download } from './code.tsx';
+import { Json } from './json.tsx';
+import { CopyButton } from './copy-button.tsx';
+import { Text } from './text.tsx';
 import { bytesOf, type ResultPart, resultParts } from './result-parts.ts';
+import './result.css';
 
 export interface ResultViewProps {
   readonly payload: unknown;
@@ -22,24 +23,33 @@ export function ResultView({ payload, requestId, callId }: ResultViewProps) {
   const [error, setError] = useState<Error | null>(null);
   const shown = whole === null ? payload : whole.payload;
   const { parts, left } = useMemo(() => resultParts(shown), [shown]);
-  async function load(): Promise<void> {
-    const place = path`/v1/requests/${requestId}/directives/${callId}/payload`;
-    await call<unknown>('GET', place).then((loaded) => setWhole({ payload: loaded }), setError);
-  }
+  const load = async (then: (loaded: unknown) => void): Promise<void> =>
+    call<unknown>('GET', path`/v1/requests/${requestId}/directives/${callId}/payload`).then(then, setError);
+  const open = async (): Promise<void> => load((loaded) => setWhole({ payload: loaded }));
+  const save = async (): Promise<void> =>
+    load((loaded) => download(JSON.stringify(loaded, null, 2), `${requestId}-${callId}.json`));
   return (
     <div className="stack">
       <h3>Result</h3>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void load()} />}
+      {error !== null && <ErrorBanner error={error} onRetry={() => void open()} />}
       {parts.map((part, place) => (
-        <PartView key={place} part={part} onLoad={() => void load()} />
+        <PartView key={place} part={part} onOpen={() => void open()} onSave={() => void save()} />
       ))}
-      {parts.length === 0 && <p className="muted">The tool answered nothing.</p>}
+      {parts.length === 0 && <p className="muted">The result is empty.</p>}
       {left > 0 && <p className="muted">{left} more parts are in the payload.</p>}
     </div>
   );
 }
 
-function PartView({ part, onLoad }: { part: ResultPart; onLoad: () => void }) {
+interface PartProps {
+  readonly part: ResultPart;
+  /** Reads the whole payload and shows it. */
+  readonly onOpen: () => void;
+  /** Reads the whole payload into a file. */
+  readonly onSave: () => void;
+}
+
+function PartView({ part, onOpen, onSave }: PartProps) {
   switch (part.kind) {
     case 'text':
       return (
@@ -50,7 +60,7 @@ function PartView({ part, onLoad }: { part: ResultPart; onLoad: () => void }) {
     case 'json':
       return (
         <Labelled label={part.label}>
-          <Json value={part.value} label="JSON" />
+          <Json value={part.value} label="result" />
         </Labelled>
       );
     case 'link':
@@ -63,7 +73,10 @@ function PartView({ part, onLoad }: { part: ResultPart; onLoad: () => void }) {
       return (
         <Labelled label={`The beginning of ${bytesText(part.bytes)}`}>
           <Code label="beginning of the result">{part.text}</Code>
-          <Button onClick={onLoad}>Show all of it</Button>
+          <div className="row">
+            <Button onClick={onOpen}>Show all of it</Button>
+            <Button onClick={onSave}>Download all of it</Button>
+          </div>
         </Labelled>
       );
     case 'image':
@@ -75,7 +88,7 @@ function PartView({ part, onLoad }: { part: ResultPart; onLoad: () => void }) {
 
 function Labelled({ label, children }: { label: string; children: React.ReactNode }) {
   return (
-    <div className="tools-part">
+    <div className="result-part">
       {label !== '' && (
         <p className="faint">
           <Text>{label}</Text>
@@ -97,7 +110,7 @@ function Media({ part }: { part: MediaPart }) {
   const size = `${part.mime || 'unknown type'}, ${bytesText(bytes.length)}`;
   return (
     <Labelled label={`${part.label} · ${size}`}>
-      {url !== null && part.kind === 'image' && <img className="tools-image" src={url} alt={label} />}
+      {url !== null && part.kind === 'image' && <img className="result-image" src={url} alt={label} />}
       {url !== null && part.kind === 'audio' && <audio controls src={url} aria-label={label} />}
       {url !== null && part.kind === 'file' && (
         <a className="button" href={url} download={part.name}>
