@@ -17,6 +17,7 @@ import { validateInput } from './request-input.ts';
 import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { directiveRoutes } from './routes/directives.ts';
+import { type ForeignRunCalls, foreignRunRoutes } from './routes/foreign-runs.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { healthRoutes, metricRoutes, type Readiness } from './routes/probes.ts';
 import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
@@ -45,6 +46,8 @@ export interface ApiOptions {
   readonly scrape?: (() => Promise<string>) | null;
   /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
   readonly mcp?: McpHandler | null;
+  /** Runs that other programs lead. null: there are none. Default: null. */
+  readonly foreignRuns?: ForeignRunCalls | null;
   /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
   readonly access?:
     | (Doors & {
@@ -154,6 +157,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
+  if (options.foreignRuns) foreignRunRoutes(app, options.foreignRuns);
   consoleRoutes(app, options.console ?? null);
   serve(app, 'openapi', async () => app.swagger());
 }

@@ -19,6 +19,7 @@ import type { Hearing } from '../../store/log/channel.ts';
 import { sharedSecret } from '../../store/access/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/catalog-changes.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
+import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
 import type { Startable } from '../../platform/lifecycle.ts';
@@ -28,6 +29,7 @@ import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { version } from '../../version.ts';
 import { createClient } from '../client.ts';
 import { clientOptions } from '../client-options.ts';
+import { foreignRunsOf } from '../foreign-runs.ts';
 import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
@@ -77,6 +79,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     guardClient(open, { audit, spend, maxDirectives: config.limits.batch, submitterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
+  const foreignRuns = foreignRunsOf(store, {
+    mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
+    warn: (fields, message) => logger.warn(fields, message),
+  });
   const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const api = createApi({
@@ -93,7 +99,8 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: mcpOf({ clientOf, guard }, store, changes, options),
+    mcp: mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+    foreignRuns: foreignRuns.calls,
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -154,11 +161,12 @@ interface McpClients {
   readonly clientOf: ClientOf;
   /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
+  readonly findCall: ReturnType<typeof foreignRunsOf>['findCall'];
 }
 
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  { clientOf, guard }: McpClients,
+  { clientOf, guard, findCall }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
@@ -169,7 +177,8 @@ function mcpOf(
   const hints = changes.listen;
   const callerOf = (): string | null => currentCaller()?.id ?? null;
   const sessions = createSessionPool(SESSIONS);
-  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions };
+  const findInRun: FindInRun = async (call) => findCall(call, currentCaller());
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions, findInRun };
   const endpoints = createTenantParts(
     (tenant) => {
       const own = clientOf(tenant);

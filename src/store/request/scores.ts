@@ -1,4 +1,4 @@
-// Appends scores to the log of a request.
+// Appends scores, and notes of the service, to the log of a request.
 // Must never open the request again.
 import { MOST_SCORES, SCORE_SIGNAL } from '../../contract/case/score.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
@@ -21,14 +21,19 @@ export interface StoredScore {
 
 /** `mostBytes`: the most that a request holds. */
 export function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
-  async function score(
+  const score = async (requestId: string, stored: StoredScore): Promise<ScoreVerdict> =>
+    note(requestId, SCORE_SIGNAL, stored);
+
+  /** A signal that starts nothing and ends nothing, once for each id; scores and notes share their bound. */
+  async function note(
     requestId: string,
+    type: string,
     { id, digest, data, traceparent }: StoredScore,
   ): Promise<ScoreVerdict> {
     const origin = { requestId, causationId: id, traceparent };
     const signal = {
-      ...draftSignal(SCORE_SIGNAL as SignalDraft['type'], data as never, origin),
-      source: '/score',
+      ...draftSignal(type as SignalDraft['type'], data as never, origin),
+      source: `/${type.slice(0, type.indexOf('.'))}`,
     };
     const limit = mostBytes(requestId);
     const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
@@ -38,5 +43,5 @@ export function createScores(run: RunScript, keys: KeySpace, mostBytes: (request
     return { kind: kind === 'too_many' ? kind : 'unknown' };
   }
 
-  return { score };
+  return { score, note };
 }

@@ -62,7 +62,7 @@ export function createDepartures(options: DeparturesOptions): Departures {
       } catch (error) {
         const most = error instanceof DirectiveRefused ? MOST_REFUSALS : MOST_TRIES;
         if (tries >= most) return onError(error as Error);
-        if (!(await elapsed(pauseMs(tries), stop)) || waiting.has(place.requestId)) return undefined;
+        if (!(await elapsed(pauseMs(tries), stop)) || waiting.has(keyOf(place))) return undefined;
       }
     }
   }
@@ -96,7 +96,7 @@ export function createDepartures(options: DeparturesOptions): Departures {
     if (!(await elapsed(graceMs, back))) return;
     const isElsewhere = await isWaitedElsewhere(place, back);
     if (back.aborted) return;
-    waiting.delete(place.requestId);
+    waiting.delete(keyOf(place));
     if (!isElsewhere) await cancelled(place, 'the connection of the MCP client was lost');
   }
 
@@ -105,7 +105,7 @@ export function createDepartures(options: DeparturesOptions): Departures {
     if (entry.clients > 0) return;
     entry.unmark();
     if (how === 'cancelled') void cancelled(place, 'the MCP client cancelled the call');
-    if (how !== 'lost') waiting.delete(place.requestId);
+    if (how !== 'lost') waiting.delete(keyOf(place));
     else {
       entry.grace = new AbortController();
       void afterGrace(place, entry.grace.signal);
@@ -113,8 +113,8 @@ export function createDepartures(options: DeparturesOptions): Departures {
   }
 
   function join(place: Place): (how: Departure) => void {
-    const entry = waiting.get(place.requestId) ?? { clients: 0, grace: null, unmark: () => {} };
-    waiting.set(place.requestId, entry);
+    const entry = waiting.get(keyOf(place)) ?? { clients: 0, grace: null, unmark: () => {} };
+    waiting.set(keyOf(place), entry);
     entry.clients += 1;
     if (entry.clients === 1) entry.unmark = marking(place);
     entry.grace?.abort();
@@ -123,6 +123,11 @@ export function createDepartures(options: DeparturesOptions): Departures {
   }
 
   return { join };
+}
+
+/** A run has the calls of its program in one request. */
+function keyOf({ requestId, id }: Place): string {
+  return `${requestId}/${id}`;
 }
 
 function pauseMs(tries: number): number {

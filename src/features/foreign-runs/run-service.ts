@@ -1,0 +1,135 @@
+/** What programs do with the runs that they lead: steps of their own, the close, the view.
+ *  A step that may have acted never runs again without a decision. */
+import { randomUUID } from 'node:crypto';
+import { scopedId } from '../../contract/access/tenant.ts';
+import { readBody } from '../../contract/json/read-input.ts';
+import { DirectiveRefused, type ProblemCode, problem } from '../../contract/problem.ts';
+import {
+  beginStepBodySchema,
+  type BegunStep,
+  closeRunBodySchema,
+  type EndedStep,
+  endStepBodySchema,
+  type ForeignRunView,
+  RUN_BOUNDS,
+  RUN_CLOSED_SIGNAL,
+} from '../../contract/run/foreign-run.ts';
+import type { Principal } from '../../http/access/principal.ts';
+import type { ForeignRunCalls } from '../../http/routes/foreign-runs.ts';
+import type { Journal } from '../../store/request/journal.ts';
+import { ownerOf, refusalOf } from './owner.ts';
+import type { RunRecord, RunStore, StepEnd } from './run-store.ts';
+
+export interface RunServiceParts {
+  readonly store: RunStore;
+  readonly journal: Pick<Journal, 'note'>;
+  /** Whether a tenant stores nothing in clear. */
+  readonly mustEncrypt: (tenant: string) => boolean;
+}
+
+export function createRunService({ store, journal, mustEncrypt }: RunServiceParts): ForeignRunCalls {
+  function openOwner(run: string, principal: Principal | null) {
+    const owner = ownerOf(run, principal);
+    if (mustEncrypt(owner.tenant))
+      throw refused('encryption_required', 'The results of steps are stored in clear, and the tenant stores nothing in clear.');
+    return owner;
+  }
+
+  async function read(run: string, principal: Principal | null): Promise<ForeignRunView> {
+    const record = await store.read(ownerOf(run, principal));
+    if (record === null) throw unknownRun(run);
+    return viewOf(run, record);
+  }
+
+  return {
+    read,
+    async close(run, body, principal) {
+      const owner = openOwner(run, principal);
+      const { result = null, error } = readBody(closeRunBodySchema, body ?? {});
+      const status = error === undefined ? 'completed' : 'failed';
+      const outcome = JSON.stringify(error === undefined ? { result } : { error });
+      requireSize(outcome);
+      const closed = await store.close(owner, status, outcome);
+      if (closed === 'none') throw unknownRun(run);
+      if (closed === 'other')
+        throw refused('already_decided', `The run ${run} is closed with another outcome.`);
+      const { requestId, traceparent } = closed;
+      const data = { run, status, ...(error === undefined ? {} : { error }) };
+      const note = { id: '@closed', digest: '', data, traceparent };
+      await journal.note(scopedId(owner.tenant, requestId), RUN_CLOSED_SIGNAL, note);
+      return read(run, principal);
+    },
+    async beginStep(run, body, principal) {
+      const owner = openOwner(run, principal);
+      const { key, effect, lease_ms: leaseMs, token = randomUUID() } = readBody(beginStepBodySchema, body);
+      const state = await store.step(owner, { key, effect, leaseMs, token });
+      switch (state.kind) {
+        case 'run':
+          return { run, key, state: 'run', token, lease_ms: leaseMs };
+        case 'running':
+          return { run, key, state: 'running', lease_ms: state.leftMs };
+        case 'recorded':
+          return { run, key, state: 'recorded', ...(JSON.parse(state.end) as object) };
+        case 'unknown':
+          return { run, key, state: 'unknown' };
+        case 'ended':
+        case 'full':
+          throw refusalOf(owner, { kind: state.kind });
+      }
+    },
+    async endStep(run, body, principal) {
+      const owner = openOwner(run, principal);
+      const { key, token = '', result = null, error, again } = readBody(endStepBodySchema, body);
+      const how = again === true ? 'again' : error === undefined ? 'result' : 'error';
+      const end = JSON.stringify(how === 'error' ? { error } : { result });
+      requireSize(end);
+      const ended = await store.endStep(owner, { key, token, how, end });
+      if (ended === 'recorded' || ended === 'released') return { run, key, state: ended };
+      throw stepRefusal(ended, key);
+    },
+  };
+}
+
+function requireSize(end: string): void {
+  if (Buffer.byteLength(end) > RUN_BOUNDS.resultBytes)
+    throw refused('body_too_large', `A result has at most ${RUN_BOUNDS.resultBytes} bytes as JSON.`);
+}
+
+const STEP_REFUSALS: Readonly<
+  Record<Exclude<StepEnd, 'recorded' | 'released'>, readonly [code: ProblemCode, why: string]>
+> = {
+  other: ['already_decided', 'has another end already'],
+  stale: ['version_conflict', 'was begun again by another process, whose end counts'],
+  running: ['not_waiting', 'has no unknown outcome: only the token of its begin ends it'],
+  none: ['not_found', 'was not begun in this run'],
+  full: ['request_full', 'does not fit: the results of the steps of this run have reached their bound'],
+};
+
+function stepRefusal(end: Exclude<StepEnd, 'recorded' | 'released'>, key: string): DirectiveRefused {
+  const [code, why] = STEP_REFUSALS[end];
+  return refused(code, `The step "${key}" ${why}.`);
+}
+
+/** The same words for a run of another caller and one that does not exist. */
+function unknownRun(run: string): DirectiveRefused {
+  return refused('not_found', `There is no run ${run} of this caller.`);
+}
+
+function refused(code: ProblemCode, detail: string): DirectiveRefused {
+  return new DirectiveRefused(problem(code, { detail }));
+}
+
+function viewOf(run: string, record: RunRecord): ForeignRunView {
+  return {
+    run,
+    status: record.status,
+    begun_at: new Date(record.begunAt).toISOString(),
+    passes: record.pass,
+    branched: record.isBranch,
+    turns: record.turns,
+    tool_calls: record.calls,
+    steps: record.steps,
+    requests: [...record.requests],
+    ...(record.outcome === null ? {} : (JSON.parse(record.outcome) as object)),
+  };
+}

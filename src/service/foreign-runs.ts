@@ -1,0 +1,36 @@
+// Joins the runs that other programs lead with the store of a process.
+// Must never know a wire of a model, nor a method of MCP.
+import { closedMsOf } from '../contract/access/tenant-limits.ts';
+import { requestField, scopedId } from '../contract/access/tenant.ts';
+import { createRunService } from '../features/foreign-runs/run-service.ts';
+import { createRunStore } from '../features/foreign-runs/run-store.ts';
+import { createToolCalls } from '../features/foreign-runs/tool-calls.ts';
+import { createTurns } from '../features/foreign-runs/turns.ts';
+import type { Store } from './store.ts';
+
+export interface ForeignRunsOptions {
+  readonly mustEncrypt: (tenant: string) => boolean;
+  /** Receives lines of the log. */
+  readonly warn: (fields: object, message: string) => void;
+}
+
+export function foreignRunsOf(
+  { connection, keys, limitsOf, retentionMs, records: { journal } }: Store,
+  { mustEncrypt, warn }: ForeignRunsOptions,
+) {
+  const keptMs = (tenant: string): number => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs);
+  const store = createRunStore(connection, keys, keptMs);
+  return {
+    calls: createRunService({ store, journal, mustEncrypt }),
+    findCall: createToolCalls({ store, keptMs }),
+    turns: createTurns({
+      store,
+      journal,
+      onDiverged: (requestId, { turn, place, pass, run }) =>
+        warn(
+          { ...requestField(requestId), run, pass, turn, place },
+          'The pass of a run has left its record and goes on as a branch',
+        ),
+    }),
+  };
+}
