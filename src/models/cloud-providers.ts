@@ -88,8 +88,7 @@ function vertexHost(location: string): string {
 export async function azure(options: AzureOptions): Promise<ModelMaker> {
   const { createAzure } = await import('@ai-sdk/azure');
   const { apiVersion, api } = options;
-  const root = options.baseUrl ?? `https://${options.resource ?? ''}.openai.azure.com/openai`;
-  const address = apiVersion === null ? withV1(root) : root;
+  const address = azureAddress(options);
   const wire = api === 'chat' ? chatWire(null) : RESPONSES;
   const { key, language, embedding } = clientSettings(options, address, { wire });
   const client = {
@@ -101,6 +100,12 @@ export async function azure(options: AzureOptions): Promise<ModelMaker> {
     language: api === 'chat' ? answering.chat : answering.responses,
     embedding: createAzure({ ...embedding, ...client }).embeddingModel,
   };
+}
+
+/** The beginning of every URL of the resource. */
+export function azureAddress({ baseUrl, resource, apiVersion }: AzureOptions): string {
+  const root = baseUrl ?? `https://${resource ?? ''}.openai.azure.com/openai`;
+  return apiVersion === null ? withV1(root) : root;
 }
 
 function withV1(root: string): string {

@@ -10,6 +10,7 @@ import type { ModelPrice } from './pricing.ts';
 import { OPEN_RULES, type PromptRules } from './requests/prompt.ts';
 import type { PromptCache } from './requests/prompt-cache.ts';
 import type {
+  AzureOptions,
   ProviderOptions,
   RemoteOptions,
   RemoteProviderOptions,
@@ -46,6 +47,8 @@ export interface ModelProviders {
    */
   language(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<LanguageModelV4>>;
   embedding(ref: ModelRef, callerOptions?: CallerOptions): Promise<Served<EmbeddingModelV4>>;
+  /** The options of a provider whose API takes requests as they are; null: this worker serves none of the name. */
+  direct(provider: string): RemoteProviderOptions | AzureOptions | null;
   /** Defaults for a provider that this worker does not serve. */
   settings(provider: string): ProviderSettings;
   /** null: no price is configured, so there is no cost. */
@@ -108,6 +111,11 @@ export function createModelProviders(options: ReadonlyMap<string, ProviderOption
           return withEmbeddingParams(model, remote.model(ref.model).params, caller);
         })
       );
+    },
+    direct(name) {
+      const provider = options.get(name);
+      if (provider === undefined || provider.type === 'scripted') return null;
+      return provider.type === 'bedrock' || provider.type === 'vertex' ? null : provider;
     },
     settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
     price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
@@ -197,7 +205,7 @@ function scripted({ script, pace }: ScriptedProviderOptions): ModelMaker {
 }
 
 /** Always set, so that no client reads a URL or key from the environment. */
-const OWN_URL = {
+export const OWN_URL = {
   anthropic: 'https://api.anthropic.com/v1',
   openai: 'https://api.openai.com/v1',
   google: 'https://generativelanguage.googleapis.com/v1beta',

@@ -14,6 +14,7 @@ import {
 } from '../identifiers.ts';
 import { inputActionSchema, inputCauseSchema, openInputSchema } from '../tool/tool-question.ts';
 import { errorEnvelopeSchema } from '../error-envelope.ts';
+import { orEncrypted } from '../encrypted/encrypted.ts';
 import { rawHeadSchema } from '../model/raw-answer.ts';
 import { waitSchema } from '../request/waiting.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
@@ -314,9 +315,9 @@ const llmDelta = signalType('ai.llm.delta', '/ai/llm', {
 /** Signal `ai.llm.raw`: whole events of a streamed answer to an `llm_request`, as the provider sent them. */
 const llmRaw = signalType('ai.llm.raw', '/ai/llm', {
   call_id: callIdSchema,
-  text: z
-    .string()
-    .describe('Text of the stream, which follows that of the signal before it of the same attempt.'),
+  text: orEncrypted(z.string()).describe(
+    'Text of the stream, which follows that of the signal before it of the same attempt, or that text encrypted.',
+  ),
   seq: z.int().min(0).optional().describe('Number of the signal within its attempt, from 0.'),
   head: rawHeadSchema
     .optional()

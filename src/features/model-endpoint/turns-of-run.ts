@@ -8,6 +8,7 @@ import type { Principal } from '../../http/access/principal.ts';
 
 /** The directive of a model call: everything else follows from its state in the journal. */
 export interface ModelTarget {
+  /** Request of this call alone: the endpoint reads its log from the beginning, and the request closes with its answer. */
   readonly requestId: string;
   readonly directiveId: string;
 }

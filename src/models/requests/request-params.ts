@@ -13,6 +13,8 @@ export type Params = Json;
 
 export interface ModelSettings {
   readonly params: Params;
+  /** The configuration's among them, without those that are known of the model. Default: all. */
+  readonly configured?: Params;
   readonly structuredOutput: StructuredOutput;
 }
 
@@ -101,6 +103,41 @@ export function withEmbeddingParams(model: EmbeddingModelV4, params: Params, cal
     doEmbed: (options) =>
       changing.run({ caller, renamed: {}, params: withoutOwn(params) }, async () => model.doEmbed(options)),
   };
+}
+
+/** A body that a caller wrote, with the operator's parameters: each is known by the names that its API has for it. */
+export function withConfiguredParams(
+  body: string,
+  params: Params,
+  namesOf: (name: string) => readonly string[],
+): string {
+  if (isEmpty(params)) return body;
+  const whole: unknown = JSON.parse(body, exactNumbers);
+  if (!isObject(whole)) return body;
+  for (const [name, rule] of Object.entries(params)) {
+    const names = namesOf(name);
+    const to = newName(rule);
+    const present = names.filter((each) => memberAt(whole, each) !== undefined);
+    if (to === null) for (const each of present.length === 0 ? [names[0] ?? name] : present) override(whole, placed(each, rule));
+    else if (present[0] !== undefined) {
+      const value = memberAt(whole, present[0]);
+      for (const each of present) override(whole, placed(each, null));
+      override(whole, { [to]: value });
+    }
+  }
+  return JSON.stringify(whole);
+}
+
+/** The member at a path of names with dots. */
+function memberAt(object: Json, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (isObject(value) ? ownMember(value, name) : undefined), object);
+}
+
+function placed(path: string, value: unknown): Params {
+  const [name = '', ...inner] = path.split('.');
+  return { [name]: inner.length === 0 ? value : placed(inner.join('.'), value) };
 }
 
 function isEmpty(value: Json): boolean {

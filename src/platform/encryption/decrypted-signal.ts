@@ -126,6 +126,7 @@ async function whereReadable<T>(open: () => Promise<T>, closed: T): Promise<T> {
 
 async function opened(open: Open, signal: Signal): Promise<Signal> {
   if (signal.type === 'ai.llm.delta') return openedDelta(open, signal);
+  if (signal.type === 'ai.llm.raw') return openedRaw(open, signal);
   if (signal.type === 'ai.tool.progress') return openedProgress(open, signal);
   if (signal.type === 'directive.retry_scheduled')
     return { ...signal, data: { ...signal.data, error: await openError(open, signal.data.error) } };
@@ -136,6 +137,12 @@ async function openedDelta(open: Open, signal: SignalOf<'ai.llm.delta'>): Promis
   const encoded = encodedIn(signal.data.delta);
   if (encoded === null) return signal;
   return { ...signal, data: { ...signal.data, delta: await open(encoded, 'delta') } };
+}
+
+async function openedRaw(open: Open, signal: SignalOf<'ai.llm.raw'>): Promise<Signal> {
+  const encoded = encodedIn(signal.data.text);
+  if (encoded === null) return signal;
+  return { ...signal, data: { ...signal.data, text: String(await open(encoded, 'text')) } };
 }
 
 async function openedProgress(open: Open, signal: SignalOf<'ai.tool.progress'>): Promise<Signal> {

@@ -99,8 +99,10 @@ type RemoteConfig = Exclude<ProviderConfig, { type: 'scripted' }>;
 /** Settings of the model win over its provider's, and those over what is known of the model. */
 function modelSettings(provider: RemoteConfig, name: string): ModelSettings {
   const model = provider.models.get(name);
+  const configured = { ...provider.params, ...model?.params };
   return {
-    params: { ...knownParams(provider.type, name), ...provider.params, ...model?.params },
+    params: { ...knownParams(provider.type, name), ...configured },
+    configured,
     structuredOutput: model?.structured_output ?? provider.structured_output ?? 'json_schema',
   };
 }

@@ -152,7 +152,11 @@ function toolRoute({ tool_name, server }: ToolExec, known: KnownServers): Route 
 function requestRoute(directive: LlmRequest, { aliases, providers }: ModelTable): Route {
   const family = familyOf(directive.wire);
   const speaking = [...providers].filter(([, { type }]) => speaks(type, family));
-  return modelRoute(directive, { aliases, providers: new Map(speaking) });
+  const route = modelRoute(directive, { aliases, providers: new Map(speaking) });
+  if (route.kind === 'lane' || modelRoute(directive, { aliases, providers }).kind === 'ended') return route;
+  const named = directive.model || directive.model_alias;
+  const message = `no provider of "${named}" answers requests in the form of ${family}; ${speaking.length === 0 ? 'none is configured' : `those are ${speaking.map(([name]) => name).join(', ')}`}`;
+  return { kind: 'ended', error: errorEnvelope('unknown_model', message, { field: 'model', wire: directive.wire }) };
 }
 
 function modelRoute(directive: ModelChoice, table: ModelTable): Route {

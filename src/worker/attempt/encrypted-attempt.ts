@@ -212,6 +212,10 @@ function cannotAsk(): Result {
 export async function sealSaid(seal: Seal, said: Said): Promise<Said> {
   const data = said.data as Readonly<Record<string, unknown>>;
   const { delta, message, metadata } = data;
+  if (said.type === 'ai.llm.raw') {
+    const text = await seal(data['text'], 'text');
+    return { type: said.type, data: { ...data, text } as unknown as Said['data'] };
+  }
   const sealed = {
     ...data,
     ...(delta === undefined ? {} : { delta: await seal(delta, 'delta') }),

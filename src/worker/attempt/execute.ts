@@ -172,7 +172,7 @@ function taskKeeping(
 
 function reporterFor(
   { records, running, logger }: AttemptParts,
-  { claim: ref, origin, envelope }: Claimed,
+  { claim: ref, origin, envelope, definition }: Claimed,
   handle: AttemptHandle,
   seal: Seal | null,
 ): Reporter {
@@ -182,6 +182,7 @@ function reporterFor(
     origin,
     correlation: directiveMetadata(envelope.directive),
     ...(seal === null ? {} : { protect: async (said: Said) => sealSaid(seal, said) }),
+    mostCharacters: definition.reportCharacters,
     signal: handle.signal,
     givenUp: running.givenUp,
     onLost: () => handle.stop('lost'),

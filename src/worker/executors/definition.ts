@@ -20,6 +20,7 @@ export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>
  * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
  * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
  * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
+ * `ai.llm.raw`: text is joined as it is.
  * Every other type: each call replaces an unwritten one of the same type, and the next one counts the replaced in
  * `metadata.coalesced`; data above 16 KiB is cut, with its size in `metadata.truncated_bytes`.
  * The more an attempt has reported, the less often it is written; above 8 Mi characters nothing more is written, and
@@ -192,6 +193,8 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   mode: 'queued';
   type: D['type'];
   schema: z.ZodType;
+  /** Most characters that an attempt reports. Default: 8 Mi. */
+  reportCharacters?: number;
   /** Decides whether to repeat the work after its worker has died. */
   repeatPolicy(directive: D, lane: string): Promise<RepeatPolicy>;
   /** How long the work waits for the approval of a person before it is begun, milliseconds; null, or absent: it needs none. */

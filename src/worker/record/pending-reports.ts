@@ -8,6 +8,7 @@ import { SIGNAL_CHARACTERS } from './report-budget.ts';
 
 type SignalType = SignalDraft['type'];
 type Delta = SignalData<'ai.llm.delta'>;
+type Raw = SignalData<'ai.llm.raw'>;
 
 /** One signal to be. */
 export interface Said {
@@ -43,10 +44,12 @@ export function createPendingReports() {
   const entries: Pending[] = [];
   let size = 0;
   let nextSeq = 0;
+  let nextRawSeq = 0;
 
   /** False: too much waits already. */
   function add(type: SignalType, data: SignalDraft['data']): boolean {
     if (type === 'ai.llm.delta') return addDelta(data as Delta);
+    if (type === 'ai.llm.raw') return addRaw(data as Raw);
     const bounded = boundReport(data);
     const unwritten = entries.find((entry) => entry.type === type);
     if (!unwritten) return push({ type, data: bounded, text: null, replaced: 0 });
@@ -59,9 +62,19 @@ export function createPendingReports() {
     const text = textOf(said);
     if (text === '' && said.chunk_type !== 'tool_call') return true;
     const data = boundDelta(said, text);
-    const last = entries.at(-1);
+    const last = entries.findLast(({ type }) => type !== 'ai.llm.raw');
     if (text === null || !last || last.text === null || !isContinued(last.data as Delta, data))
       return push({ type: 'ai.llm.delta', data, text, replaced: 0 });
+    last.text += text;
+    size += text.length;
+    return true;
+  }
+
+  /** Bytes of a provider and pieces that are read of them are reported in turn, and each is joined with its own kind. */
+  function addRaw({ text, ...data }: Raw): boolean {
+    const last = entries.findLast(({ type }) => type === 'ai.llm.raw');
+    if (last === undefined || data.head !== undefined)
+      return push({ type: 'ai.llm.raw', data: { ...data, text: '' }, text, replaced: 0 });
     last.text += text;
     size += text.length;
     return true;
@@ -82,7 +95,7 @@ export function createPendingReports() {
       while (taken.length < MOST_SIGNALS && (entry.text?.length ?? 0) > LONGEST_DELTA)
         taken.push(cutFrom(entry));
       if (taken.length === MOST_SIGNALS) break;
-      taken.push(entry.text === null ? numbered(entry) : piece(entry.data as Delta, entry.text));
+      taken.push(entry.text === null ? numbered(entry) : piece(entry, entry.text));
       size -= ENTRY_CHARACTERS + (entry.text?.length ?? 0);
       whole += 1;
     }
@@ -95,7 +108,7 @@ export function createPendingReports() {
     const end = isHighSurrogate(text.charCodeAt(LONGEST_DELTA - 1)) ? LONGEST_DELTA - 1 : LONGEST_DELTA;
     entry.text = text.slice(end);
     size -= end;
-    return piece(entry.data as Delta, text.slice(0, end));
+    return piece(entry, text.slice(0, end));
   }
 
   function numbered({ type, data, replaced }: Pending): Said {
@@ -105,7 +118,14 @@ export function createPendingReports() {
     return { type, data: { ...data, metadata: { ...metadata, coalesced: replaced } } as SignalDraft['data'] };
   }
 
-  function piece(data: Delta, text: string): Said {
+  function piece(entry: Pending, text: string): Said {
+    if (entry.type === 'ai.llm.raw') {
+      const { head, ...data } = entry.data as Raw;
+      entry.data = data;
+      const begun = head === undefined ? {} : { head };
+      return { type: 'ai.llm.raw', data: { ...data, ...begun, text, seq: nextRawSeq++ } };
+    }
+    const data = entry.data as Delta;
     const delta =
       data.chunk_type === 'tool_call' ? { ...(data.delta as ToolCallDelta), arguments: text } : text;
     return { type: 'ai.llm.delta', data: { ...data, delta, seq: nextSeq++ } };
@@ -134,8 +154,9 @@ export function amountOf(said: readonly (Said & { text?: string | null })[]): Am
 
 function lengthOf(data: SignalDraft['data'], text: string | null | undefined): number {
   if (typeof text === 'string') return text.length;
-  const { delta } = data as Partial<Delta>;
+  const { delta, text: raw } = data as Partial<Delta & Raw>;
   if (typeof delta === 'string') return delta.length;
+  if (typeof raw === 'string') return raw.length;
   return JSON.stringify(data).length;
 }
 

@@ -2,8 +2,8 @@
 // before the next append, so that what comes meanwhile is joined or replaced.
 // Must never hold back an attempt that writes as much as a long answer does.
 
-/** Characters that one attempt writes at most, each signal counted with its attributes. */
-const MOST_CHARACTERS = 8 * 1_024 * 1_024;
+/** Characters that one attempt writes at most where its type allows no more, each signal counted with its attributes. */
+export const MOST_CHARACTERS = 8 * 1_024 * 1_024;
 /** What a signal holds beside the text: attributes, identity, trace. */
 export const SIGNAL_CHARACTERS = 512;
 
@@ -20,7 +20,10 @@ export interface Unreported {
   limit: 'call' | 'request_bytes';
 }
 
-export function createReportBudget(now: () => number = () => performance.now()) {
+export function createReportBudget(
+  most: number = MOST_CHARACTERS,
+  now: () => number = () => performance.now(),
+) {
   let signals = 0;
   let characters = 0;
   let nextAt = 0;
@@ -28,7 +31,7 @@ export function createReportBudget(now: () => number = () => performance.now()) 
 
   return {
     /** Whether so much more fits. */
-    fits: (more: number): boolean => characters + more <= MOST_CHARACTERS,
+    fits: (more: number): boolean => characters + more <= most,
     /** Counts what was written. */
     wrote(batch: { signals: number; characters: number }): void {
       signals += batch.signals;

@@ -31,6 +31,8 @@ export interface ReporterOptions {
   correlation?: SignalMetadata;
   /** Makes of what is said what may be written. Default: it is written as it is. */
   protect?: (said: Said) => Promise<Said>;
+  /** Most characters that are written. Default: 8 Mi. */
+  mostCharacters?: number | undefined;
   /** Of the attempt: when it aborts, nobody needs to wait for room any more. */
   signal: AbortSignal;
   /** Redis is not waited for any longer. */
@@ -49,7 +51,7 @@ const MUCH_PENDING = 262_144;
 export function createReporter(options: ReporterOptions): Reporter {
   const { log, claim, signal, givenUp } = options;
   const pending = createPendingReports();
-  const budget = createReportBudget();
+  const budget = createReportBudget(options.mostCharacters);
   /** Of a pause of the writing one. */
   let hurry: AbortController | undefined;
   let writing: Promise<void> | undefined;

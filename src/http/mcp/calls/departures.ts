@@ -21,6 +21,8 @@ export interface SharedWaits {
 
 export interface DeparturesOptions {
   readonly cancel: (place: Place, reason: string) => Promise<unknown>;
+  /** Name of the client in the reason of a cancellation. Default: `the MCP client`. */
+  readonly client?: string;
   /** null: clients come back to this process only. */
   readonly shared: SharedWaits | null;
   /** How long a call goes on for a client whose connection is lost: it may repeat the call with its key. */
@@ -50,7 +52,7 @@ const MOST_TRIES = 64;
 const MOST_REFUSALS = 5;
 
 export function createDepartures(options: DeparturesOptions): Departures {
-  const { cancel, shared, graceMs, stop, onError } = options;
+  const { cancel, shared, graceMs, stop, onError, client = 'the MCP client' } = options;
   const waiting = new Map<string, Waiting>();
   const me = randomUUID();
 
@@ -62,7 +64,7 @@ export function createDepartures(options: DeparturesOptions): Departures {
       } catch (error) {
         const most = error instanceof DirectiveRefused ? MOST_REFUSALS : MOST_TRIES;
         if (tries >= most) return onError(error as Error);
-        if (!(await elapsed(pauseMs(tries), stop)) || waiting.has(keyOf(place))) return undefined;
+        if (!(await elapsed(pauseMs(tries), stop)) || waiting.has(place.requestId)) return undefined;
       }
     }
   }
@@ -96,16 +98,16 @@ export function createDepartures(options: DeparturesOptions): Departures {
     if (!(await elapsed(graceMs, back))) return;
     const isElsewhere = await isWaitedElsewhere(place, back);
     if (back.aborted) return;
-    waiting.delete(keyOf(place));
-    if (!isElsewhere) await cancelled(place, 'the connection of the MCP client was lost');
+    waiting.delete(place.requestId);
+    if (!isElsewhere) await cancelled(place, `the connection of ${client} was lost`);
   }
 
   function leave(place: Place, entry: Waiting, how: Departure): void {
     entry.clients -= 1;
     if (entry.clients > 0) return;
     entry.unmark();
-    if (how === 'cancelled') void cancelled(place, 'the MCP client cancelled the call');
-    if (how !== 'lost') waiting.delete(keyOf(place));
+    if (how === 'cancelled') void cancelled(place, `${client} cancelled the call`);
+    if (how !== 'lost') waiting.delete(place.requestId);
     else {
       entry.grace = new AbortController();
       void afterGrace(place, entry.grace.signal);
@@ -113,8 +115,8 @@ export function createDepartures(options: DeparturesOptions): Departures {
   }
 
   function join(place: Place): (how: Departure) => void {
-    const entry = waiting.get(keyOf(place)) ?? { clients: 0, grace: null, unmark: () => {} };
-    waiting.set(keyOf(place), entry);
+    const entry = waiting.get(place.requestId) ?? { clients: 0, grace: null, unmark: () => {} };
+    waiting.set(place.requestId, entry);
     entry.clients += 1;
     if (entry.clients === 1) entry.unmark = marking(place);
     entry.grace?.abort();
@@ -123,11 +125,6 @@ export function createDepartures(options: DeparturesOptions): Departures {
   }
 
   return { join };
-}
-
-/** A run has the calls of its program in one request. */
-function keyOf({ requestId, id }: Place): string {
-  return `${requestId}/${id}`;
 }
 
 function pauseMs(tries: number): number {
