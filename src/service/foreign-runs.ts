@@ -21,7 +21,7 @@ export function foreignRunsOf(
   const keptMs = (tenant: string): number => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs);
   const store = createRunStore(connection, keys, keptMs);
   return {
-    calls: createRunService({ store, journal, mustEncrypt }),
+    calls: createRunService({ store, mustEncrypt }),
     findCall: createToolCalls({ store, keptMs }),
     turns: createTurns({
       store,

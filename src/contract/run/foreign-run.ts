@@ -9,8 +9,8 @@ export const RUN_REQUEST_PREFIX = 'run.';
 
 /** Type of the signal of a pass that left the record. */
 export const DIVERGED_SIGNAL = 'run.diverged';
-/** Type of the signal of a run that its program closed. */
-export const RUN_CLOSED_SIGNAL = 'run.closed';
+/** Id of the directive in each of them. */
+export const RUN_DIRECTIVE_ID = 'call';
 
 /** Header that names the run of a call, where the address does not. */
 export const RUN_HEADER = 'adjutant-run';
@@ -141,9 +141,10 @@ export const foreignRunViewSchema = z.object({
   turns: z.int().min(0).describe('Number of recorded model calls.'),
   tool_calls: z.int().min(0).describe('Number of recorded tool calls.'),
   steps: z.int().min(0).describe('Number of steps.'),
-  requests: z
-    .array(identifierSchema)
-    .describe('Ids of the requests that hold its calls, in their order: log, trace and console show them.'),
+  request_prefix: identifierSchema.describe(
+    'Beginning of the ids of its requests, one for each call: `.t3` follows for the third turn, `.t3.c0` for the first tool call that it asked for.',
+  ),
+  trace_id: z.string().describe('Trace of the calls whose program names none.'),
   result: z.unknown().optional().describe('Result with which it was closed. Absent: none.'),
   error: z.string().optional().describe('Failure with which it was closed. Absent: none.'),
 });

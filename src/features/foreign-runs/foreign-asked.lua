@@ -2,9 +2,10 @@
 -- Must never forget which of them were made: a replay notes them again.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] directive of the turn   ARGV[2] JSON: [[name, digest of arguments], ...]
+-- ARGV[1] request of the turn   ARGV[2] JSON: [[name, digest of arguments], ...]
 -- Returns { 'kind', 'noted' | 'unknown' }.
-local turn = string.match(ARGV[1], '^t(%d+)')
+local base = get('base')
+local turn = string.sub(ARGV[1], 1, #base) == base and string.match(string.sub(ARGV[1], #base + 1), '^%.t(%d+)')
 if not turn or get('n:' .. turn) == '' then
   return { 'kind', 'unknown' }
 end

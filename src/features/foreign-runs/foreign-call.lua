@@ -3,12 +3,12 @@
 -- allows the repeat.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] name of the run   ARGV[2] request of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] digest of tool and arguments   ARGV[6] digest of the arguments
 -- ARGV[7] names of the tool, normalised, JSON   ARGV[8] 'once' | ''   ARGV[9] 'repeat': equal calls may happen again | ''
 -- ARGV[10] header of the pass, or ''   ARGV[11] the most calls   ARGV[12] 'wait': the answer of the last turn is waited for | ''
--- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'ended' | 'full', 'request', id, 'id', directive,
---   'base', its id at the first try, 'trace', trace, 'age', milliseconds since it was given its id, 'turn', the turn that asked for it or 0 }.
+-- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'ended' | 'full', 'request', id,
+--   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id }.
 begin(ARGV[1], ARGV[2], ARGV[3])
 keep(ARGV[4])
 local call, arguments, names = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
@@ -29,9 +29,8 @@ local function is_named(asked)
   return false
 end
 
-local function answer(segment, base, turn)
-  return { 'kind', 'call', 'request', get('r:' .. segment), 'id', tried(base), 'base', base, 'trace', get('trace'),
-    'age', now_ms() - number('c:' .. base), 'turn', turn }
+local function answer(id)
+  return { 'kind', 'call', 'request', request_of(id), 'id', id, 'trace', get('trace'), 'age', now_ms() - number('c:' .. id) }
 end
 
 -- The calls of a turn that were not made since it was answered last, and their indexes: first those that became this very call
@@ -55,38 +54,36 @@ local function asked_by(turn)
   return same, equal, named
 end
 
-local happened_in, happened = string.match(get('e:' .. call), '^(%d+) (%S+)$')
+local happened = get('e:' .. call)
+happened = happened ~= '' and happened or nil
 
-local function make(base)
+-- The refusal, or nil.
+local function make(id)
   if get('status') ~= '' then
-    return nil, { 'kind', 'ended' }
+    return { 'kind', 'ended' }
   elseif number('calls') >= tonumber(ARGV[11]) then
-    return nil, { 'kind', 'full' }
+    return { 'kind', 'full' }
   end
   redis.call('HINCRBY', STATE, 'calls', 1)
-  local segment = segment_for(0)
-  set('c:' .. base, int(now_ms()), 'e:' .. call, segment .. ' ' .. base)
-  return segment
+  set('c:' .. id, int(now_ms()))
 end
 
 local function take(turn, index, is_mapped)
   local field = 'm:' .. turn .. '.' .. index
-  set('u:' .. turn, get('u:' .. turn) .. index .. ',')
+  local id = 't' .. turn .. '.c' .. index
   if is_mapped then
-    local segment, base = string.match(get(field), ' (%d+) (%S+)$')
-    set('e:' .. call, segment .. ' ' .. base)
-    return answer(segment, base, tonumber(turn))
+    id = string.match(get(field), ' (%S+)$')
+  elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
+    -- @guard branch-once
+    id = happened
+  else
+    local refusal = make(id)
+    if refusal then
+      return refusal
+    end
   end
-  local segment, base, refusal = happened_in, happened, nil
-  if not (is_once and happened and get('branch') ~= '' and not allows_repeat) then
-    base = 't' .. turn .. '.c' .. index
-    segment, refusal = make(base)
-  end
-  if refusal then
-    return refusal
-  end
-  set(field, call .. ' ' .. segment .. ' ' .. base)
-  return answer(segment, base, tonumber(turn))
+  set('u:' .. turn, get('u:' .. turn) .. index .. ',', field, call .. ' ' .. id, 'e:' .. call, id)
+  return answer(id)
 end
 
 local turns = {}
@@ -106,18 +103,15 @@ end
 -- does not name its passes, nothing tells a second call from the first one after a restart.
 if is_once and happened and not allows_repeat
   and (get('branch') ~= '' or get('mark') == '' or string.sub(happened, 1, 1) == 't') then
-  return answer(happened_in, happened, 0)
+  -- @guard repeat-once
+  return answer(happened)
 end
 local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')
 count = pass == get('pass') and tonumber(count) + 1 or 1
-local base = 'c.' .. call .. '.' .. int(count)
-local segment, refusal = get('d:' .. base), nil
-if segment == '' then
-  segment, refusal = make(base)
-  if refusal then
-    return refusal
-  end
-  set('d:' .. base, segment)
+local id = 'c.' .. call .. '.' .. int(count)
+local refusal = get('c:' .. id) == '' and make(id) or nil
+if refusal then
+  return refusal
 end
-set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, segment .. ' ' .. base)
-return answer(segment, base, 0)
+set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
+return answer(id)

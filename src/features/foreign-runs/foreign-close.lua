@@ -3,11 +3,11 @@
 -- @include include-foreign-run.lua
 --
 -- ARGV[1] 'completed' | 'failed'   ARGV[2] its outcome, JSON
--- Returns { 'kind', 'closed' | 'other' | 'none', 'request', id, 'trace', trace }.
+-- Returns { 'kind', 'closed' | 'other' | 'none' }.
 if get('name') == '' then
   return { 'kind', 'none' }
 elseif get('status') ~= '' and (get('status') ~= ARGV[1] or get('outcome') ~= ARGV[2]) then
   return { 'kind', 'other' }
 end
 set('status', ARGV[1], 'outcome', ARGV[2])
-return { 'kind', 'closed', 'request', get('request'), 'trace', get('trace') }
+return { 'kind', 'closed' }

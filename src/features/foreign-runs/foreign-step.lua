@@ -2,7 +2,7 @@
 -- Must never let a `once` step run again whose process died, nor two processes run one.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] name of the run   ARGV[2] request of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] step   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] token: the same again renews the lease
 -- ARGV[9] the most steps
 -- Returns { 'kind', 'run' } | { 'kind', 'recorded', 'end', JSON } | { 'kind', 'running', 'left', milliseconds }

@@ -1,32 +1,30 @@
 -- The record of a run that another program leads, as its scripts share it.
--- Must never touch the keys of a request: a run finds its requests by their ids.
+-- Must never touch the keys of a request: each turn and each call has one, whose id is made of the base and its own.
 --
 -- KEYS[1] state, hash:
---   request, segment, segment_bytes, segment_entries   the request that new calls go to, its number, what it holds about
---   r:<segment>                the id of a request
---   name, begun, trace         name of the run, when it began (milliseconds since the epoch), its trace
+--   name, begun, base, trace   name of the run, when it began (milliseconds since the epoch), the beginning of the ids of its requests,
+--                              its trace
 --   status, outcome            '' or how it was closed, and with what, JSON
---   pass, mark, branch         number of the pass, the last value of its header, the pass that has left the record
+--   pass, mark, branch, told   number of the pass, the last value of its header, '' or the pass if it has left the record, the last
+--                              pass whose departure was reported
 --   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
 --   turns, calls, steps, bytes counts, and the bytes of the results of steps
 --   t:<digest>                 the turn of a model call
---   n:<turn>                   '<turn before it> <segment> <made at>'
---   s:<turn>                   the pass that saw it last
+--   n:<turn>                   the turn before it
+--   s:<turn>, b:<turn>         the pass that saw it last; '1' = it was made in a branch
 --   x:<turn>                   the turn that followed it first in the last pass that recorded one
 --   o:<shape>                  the first turn of a history of this shape
 --   q:<turn>                   the calls that its answer asks for, JSON: [[name, digest of arguments], ...]
 --   u:<turn>                   those of them that were made since it was answered last, ',0,2,'
---   m:<turn>.<index>           the call that it became: '<call> <segment> <id>'
---   e:<call>                   the last directive of a call with this tool and these arguments: '<segment> <id>'
+--   m:<turn>.<index>           the call that it became: '<call> <id>'
+--   e:<call>                   the last one with this tool and these arguments
 --   c:<id>                     when a call was given this id
 --   f:<call>                   '<pass> <how many of it no turn asked for in the pass>'
---   y:<id>                     how often a directive was tried again under another id
+--   y:<id>                     how often a turn or call was tried again under another id
 --   p:<step>                   '<effect> <token> <lease until>'
 -- KEYS[2] results, hash: step -> its end, JSON
 local STATE, RESULTS = KEYS[1], KEYS[2]
 local MOST_RECENT = 8
--- A request is as cheap to read as it is small; what follows goes to the next one.
-local SEGMENT_BYTES, SEGMENT_ENTRIES = 8 * 1024 * 1024, 256
 
 local function now_ms()
   local time = redis.call('TIME')
@@ -55,11 +53,11 @@ local function keep(ms)
 end
 
 -- Begins the run where there is none.
-local function begin(name, request, trace)
+local function begin(name, base, trace)
   if redis.call('HEXISTS', STATE, 'name') == 1 then
     return
   end
-  set('name', name, 'begun', int(now_ms()), 'trace', trace, 'pass', '1', 'request', request, 'segment', '1', 'r:1', request)
+  set('name', name, 'begun', int(now_ms()), 'base', base, 'trace', trace, 'pass', '1')
 end
 
 -- Begins a pass. The turn that was answered last is kept: a program may go on from what it has saved.
@@ -82,21 +80,15 @@ local function read_mark(mark)
   return true
 end
 
--- The segment that a new call of so many bytes goes to.
-local function segment_for(bytes)
-  local segment = number('segment')
-  local held, entries = number('segment_bytes') + bytes, number('segment_entries') + 1
-  if entries > 1 and (held > SEGMENT_BYTES or entries > SEGMENT_ENTRIES) then
-    segment, held, entries = segment + 1, bytes, 1
-    local first = get('r:1')
-    set('segment', int(segment), 'r:' .. int(segment), first .. '.' .. int(segment), 'request', first .. '.' .. int(segment))
-  end
-  set('segment_bytes', int(held), 'segment_entries', int(entries))
-  return int(segment)
+-- The request of a turn or call as it is tried now.
+local function request_of(id)
+  local tries = get('y:' .. id)
+  return get('base') .. '.' .. (tries == '' and id or id .. '.' .. tries)
 end
 
--- A directive as it is tried now.
-local function tried(id)
-  local tries = get('y:' .. id)
-  return tries == '' and id or id .. '.' .. tries
+-- Tries it again, unless another caller that saw the same end has done so.
+local function try_again(id, request)
+  if request_of(id) == request then
+    redis.call('HINCRBY', STATE, 'y:' .. id, 1)
+  end
 end

@@ -1,33 +1,27 @@
 /** What programs do with the runs that they lead: steps of their own, the close, the view.
  *  A step that may have acted never runs again without a decision. */
 import { randomUUID } from 'node:crypto';
-import { scopedId } from '../../contract/access/tenant.ts';
 import { readBody } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, type ProblemCode, problem } from '../../contract/problem.ts';
 import {
   beginStepBodySchema,
-  type BegunStep,
   closeRunBodySchema,
-  type EndedStep,
   endStepBodySchema,
   type ForeignRunView,
   RUN_BOUNDS,
-  RUN_CLOSED_SIGNAL,
 } from '../../contract/run/foreign-run.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { ForeignRunCalls } from '../../http/routes/foreign-runs.ts';
-import type { Journal } from '../../store/request/journal.ts';
 import { ownerOf, refusalOf } from './owner.ts';
 import type { RunRecord, RunStore, StepEnd } from './run-store.ts';
 
 export interface RunServiceParts {
   readonly store: RunStore;
-  readonly journal: Pick<Journal, 'note'>;
   /** Whether a tenant stores nothing in clear. */
   readonly mustEncrypt: (tenant: string) => boolean;
 }
 
-export function createRunService({ store, journal, mustEncrypt }: RunServiceParts): ForeignRunCalls {
+export function createRunService({ store, mustEncrypt }: RunServiceParts): ForeignRunCalls {
   function openOwner(run: string, principal: Principal | null) {
     const owner = ownerOf(run, principal);
     if (mustEncrypt(owner.tenant))
@@ -53,10 +47,6 @@ export function createRunService({ store, journal, mustEncrypt }: RunServicePart
       if (closed === 'none') throw unknownRun(run);
       if (closed === 'other')
         throw refused('already_decided', `The run ${run} is closed with another outcome.`);
-      const { requestId, traceparent } = closed;
-      const data = { run, status, ...(error === undefined ? {} : { error }) };
-      const note = { id: '@closed', digest: '', data, traceparent };
-      await journal.note(scopedId(owner.tenant, requestId), RUN_CLOSED_SIGNAL, note);
       return read(run, principal);
     },
     async beginStep(run, body, principal) {
@@ -129,7 +119,8 @@ function viewOf(run: string, record: RunRecord): ForeignRunView {
     turns: record.turns,
     tool_calls: record.calls,
     steps: record.steps,
-    requests: [...record.requests],
+    request_prefix: record.base,
+    trace_id: record.traceparent.slice(3, 35),
     ...(record.outcome === null ? {} : (JSON.parse(record.outcome) as object)),
   };
 }

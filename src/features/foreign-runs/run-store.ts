@@ -19,20 +19,18 @@ export interface RunOwner {
 export interface FoundTurn {
   readonly kind: 'turn';
   readonly requestId: string;
-  readonly directiveId: string;
   readonly turn: number;
   readonly pass: number;
   readonly traceparent: string;
   /** The recorded turn that the pass leaves with this one; null: it leaves none. */
-  readonly left: { readonly turn: number; readonly requestId: string; readonly directiveId: string } | null;
+  readonly left: { readonly turn: number; readonly requestId: string } | null;
 }
 
 export interface FoundCall {
   readonly kind: 'call';
   readonly requestId: string;
-  readonly directiveId: string;
-  /** Its id at the first try. */
-  readonly base: string;
+  /** Its id in the run. */
+  readonly id: string;
   readonly traceparent: string;
   /** Time since it was given its id, milliseconds. */
   readonly ageMs: number;
@@ -50,8 +48,7 @@ export interface TurnAsked {
   /** Value of the header of the pass; '': none. */
   readonly mark: string;
   readonly how: 'fresh' | 'retry' | '';
-  readonly bytes: number;
-  /** Directive of the call that has failed; null: none. */
+  /** Request of the call that has failed; null: none. */
   readonly failed: string | null;
 }
 
@@ -92,18 +89,20 @@ export interface RunRecord {
   readonly turns: number;
   readonly calls: number;
   readonly steps: number;
-  readonly requests: readonly string[];
+  /** Beginning of the ids of its requests. */
+  readonly base: string;
+  readonly traceparent: string;
 }
 
 export type RunStore = ReturnType<typeof createRunStore>;
 
 const DIGEST_CHARACTERS = 32;
 /** Characters of a run's name in the ids of its requests, which console and log show. */
-const SHOWN_CHARACTERS = 80;
+const SHOWN_CHARACTERS = 60;
 /** The longest time limit of a tool call: the record outlives what is under way. */
 const LONGEST_CALL_MS = 24 * 60 * 60_000;
 
-const VIEW_FIELDS = ['name', 'status', 'outcome', 'begun', 'pass', 'branch', 'turns', 'calls', 'steps', 'segment'];
+const VIEW_FIELDS = ['name', 'status', 'outcome', 'begun', 'pass', 'branch', 'turns', 'calls', 'steps', 'base', 'trace'];
 
 /** `keptMs`: the retention of closed requests of a tenant, milliseconds. */
 export function createRunStore(
@@ -122,39 +121,34 @@ export function createRunStore(
 
   /** Runs a script that begins the run where there is none. */
   async function begun(script: ScriptName, owner: RunOwner, args: readonly (string | number)[]) {
-    const request = `${RUN_REQUEST_PREFIX}${owner.run.slice(0, SHOWN_CHARACTERS)}.${randomBytes(6).toString('hex')}`;
+    const base = `${RUN_REQUEST_PREFIX}${owner.run.slice(0, SHOWN_CHARACTERS)}.${randomBytes(6).toString('hex')}`;
     return namedIn(
-      await run(script, keysOf(owner), [owner.run, request, newTraceparent(), keep(owner), ...args]),
+      await run(script, keysOf(owner), [owner.run, base, newTraceparent(), keep(owner), ...args]),
     );
   }
 
   return {
     async turn(owner: RunOwner, asked: TurnAsked): Promise<FoundTurn | Refusal> {
-      const { digest, shape, mark, how, bytes, failed } = asked;
-      const args = [digest, shape, mark, how, bytes, RUN_BOUNDS.turns, failed ?? ''];
+      const { digest, shape, mark, how, failed } = asked;
+      const args = [digest, shape, mark, how, RUN_BOUNDS.turns, failed ?? ''];
       const reply = await begun('foreign-turn', owner, args);
       const kind = reply.text('kind') as 'turn' | 'ended' | 'full';
       if (kind !== 'turn') return { kind };
       return {
         kind,
         requestId: reply.text('request'),
-        directiveId: reply.text('id'),
         turn: reply.number('turn'),
         pass: reply.number('pass'),
         traceparent: reply.text('trace'),
         left:
-          reply.number('expected') === 0
+          reply.number('left') === 0
             ? null
-            : {
-                turn: reply.number('expected'),
-                requestId: reply.text('expected_request'),
-                directiveId: reply.text('expected_id'),
-              },
+            : { turn: reply.number('left'), requestId: reply.text('left_request') },
       };
     },
     /** false: the run has no such turn. */
-    async asked(owner: RunOwner, directiveId: string, calls: readonly AskedCall[]): Promise<boolean> {
-      const reply = await run('foreign-asked', keysOf(owner), [directiveId, JSON.stringify(calls)]);
+    async asked(owner: RunOwner, requestId: string, calls: readonly AskedCall[]): Promise<boolean> {
+      const reply = await run('foreign-asked', keysOf(owner), [requestId, JSON.stringify(calls)]);
       return namedIn(reply).text('kind') === 'noted';
     },
     /** null: the answer of the last turn is not noted yet. */
@@ -175,15 +169,14 @@ export function createRunStore(
       return {
         kind,
         requestId: reply.text('request'),
-        directiveId: reply.text('id'),
-        base: reply.text('base'),
+        id: reply.text('id'),
         traceparent: reply.text('trace'),
         ageMs: reply.number('age'),
       };
     },
-    /** Another id for a call that has ended with `directiveId`. */
-    async again(owner: RunOwner, base: string, directiveId: string): Promise<string> {
-      return namedIn(await run('foreign-again', keysOf(owner), [base, directiveId])).text('id');
+    /** Another request for a call that has ended in `requestId`. */
+    async again(owner: RunOwner, id: string, requestId: string): Promise<string> {
+      return namedIn(await run('foreign-again', keysOf(owner), [id, requestId])).text('request');
     },
     async step(owner: RunOwner, { key, effect, leaseMs, token }: StepAsked): Promise<StepState | Refusal> {
       const reply = await begun('foreign-step', owner, [key, effect, leaseMs, token, RUN_BOUNDS.steps]);
@@ -198,24 +191,21 @@ export function createRunStore(
       const args = [key, token, how, end, keep(owner), RUN_BOUNDS.stepBytes];
       return namedIn(await run('foreign-step-end', keysOf(owner), args)).text('kind') as StepEnd;
     },
-    /** Its last request where it is closed, now or before. */
+    /** Closed now or before with this outcome; with another one; there is no such run. */
     async close(
       owner: RunOwner,
       status: 'completed' | 'failed',
       outcome: string,
-    ): Promise<'other' | 'none' | { readonly requestId: string; readonly traceparent: string }> {
+    ): Promise<'closed' | 'other' | 'none'> {
       const reply = namedIn(await run('foreign-close', keysOf(owner), [status, outcome]));
-      const kind = reply.text('kind') as 'closed' | 'other' | 'none';
-      return kind === 'closed' ? { requestId: reply.text('request'), traceparent: reply.text('trace') } : kind;
+      return reply.text('kind') as 'closed' | 'other' | 'none';
     },
     /** null: there is no such run. */
     async read(owner: RunOwner): Promise<RunRecord | null> {
       const [state] = keysOf(owner);
-      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, segment] =
+      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace] =
         await connection.hmget(state, ...VIEW_FIELDS);
       if (name === null || name === undefined) return null;
-      const fields = Array.from({ length: Number(segment ?? 1) }, (_, index) => `r:${index + 1}`);
-      const requests = await connection.hmget(state, ...fields);
       return {
         status: status ? (status as 'completed' | 'failed') : 'open',
         outcome: outcome ?? null,
@@ -225,7 +215,8 @@ export function createRunStore(
         turns: Number(turns ?? 0),
         calls: Number(calls ?? 0),
         steps: Number(steps ?? 0),
-        requests: requests.filter((request) => typeof request === 'string'),
+        base: base ?? '',
+        traceparent: trace ?? '',
       };
     },
   };

@@ -20,14 +20,13 @@ export interface AskedToolCall {
   readonly allowsRepeat: boolean;
 }
 
-/** The directive of a call. */
+/** The request of a call, which holds nothing else. */
 export interface ToolTarget {
   readonly requestId: string;
-  readonly directiveId: string;
   readonly traceparent: string;
   /** Whether its record would be gone by now if it had ended. */
   readonly isOld: boolean;
-  /** Another id, for a call that was cancelled and may be made again. */
+  /** Another request, for a call that was cancelled and may be made again. */
   again(): Promise<string>;
 }
 
@@ -58,9 +57,9 @@ export function createToolCalls({ store, keptMs }: ToolCallsParts) {
         continue;
       }
       if (found.kind !== 'call') throw refusalOf(owner, found);
-      const { requestId, directiveId, traceparent, base, ageMs } = found;
-      const again = async (): Promise<string> => store.again(owner, base, directiveId);
-      return { requestId, directiveId, traceparent, isOld: ageMs > keptMs(owner.tenant), again };
+      const { requestId, traceparent, id, ageMs } = found;
+      const again = async (): Promise<string> => store.again(owner, id, requestId);
+      return { requestId, traceparent, isOld: ageMs > keptMs(owner.tenant), again };
     }
   };
 }

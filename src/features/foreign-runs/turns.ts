@@ -8,6 +8,7 @@ import {
   DIVERGED_SIGNAL,
   PASS_HEADER,
   REPLAY_HEADER,
+  RUN_DIRECTIVE_ID,
 } from '../../contract/run/foreign-run.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
@@ -61,16 +62,15 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
       shape: openingShape(call),
       mark: markOf(headers[PASS_HEADER]),
       how: howOf(headers),
-      bytes: Buffer.byteLength(call.body),
-      failed: failed?.directiveId ?? null,
+      failed: failed?.requestId ?? null,
     });
     if (found.kind !== 'turn') throw refusalOf(owner, found);
     remember(found.requestId, owner);
     if (found.left !== null) await diverged(parts, owner, found, found.left, call);
-    const { requestId, directiveId, pass, turn, traceparent } = found;
+    const { requestId, pass, turn, traceparent } = found;
     return {
       requestId,
-      directiveId,
+      directiveId: RUN_DIRECTIVE_ID,
       traceparent,
       headers: { 'adjutant-pass': String(pass), 'adjutant-turn': String(turn) },
     };
@@ -78,13 +78,13 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
 
   return {
     turnFor,
-    async answered(_run, { requestId, directiveId }, { toolCalls }) {
+    async answered(_run, { requestId }, { toolCalls }) {
       const owner = owners.get(requestId);
       if (owner === undefined) throw new Error(`No call of the request ${requestId} is under way here`);
       const calls = toolCalls
         .slice(0, MOST_ASKED)
         .map(({ name, arguments: args }) => [normalName(name), digestOf(args)] as const);
-      await store.asked(owner, directiveId, calls);
+      await store.asked(owner, requestId, calls);
     },
   };
 }
@@ -103,7 +103,7 @@ async function diverged(
   { wire, members }: ModelCall,
 ): Promise<void> {
   const scoped = scopedId(tenant, left.requestId);
-  const recorded = bodyOf(await journal.envelope(scoped, left.directiveId));
+  const recorded = bodyOf(await journal.envelope(scoped, RUN_DIRECTIVE_ID));
   const difference =
     recorded === null
       ? { place: '', recorded: 'absent', sent: 'absent' }

@@ -3,7 +3,12 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../../../contract/directive/directive-client.ts';
 import { errorEnvelope } from '../../../contract/error-envelope.ts';
-import { PASS_HEADER, REPEAT_HEADER, RUN_HEADER } from '../../../contract/run/foreign-run.ts';
+import {
+  PASS_HEADER,
+  REPEAT_HEADER,
+  RUN_DIRECTIVE_ID,
+  RUN_HEADER,
+} from '../../../contract/run/foreign-run.ts';
 import { isTerminalSignal } from '../../../contract/signal/signal.ts';
 import { headerOf } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
@@ -21,11 +26,10 @@ export type FindInRun = (call: {
   readonly allowsRepeat: boolean;
 }) => Promise<{
   readonly requestId: string;
-  readonly directiveId: string;
   readonly traceparent: string;
   /** Whether its record would be gone by now if it had ended. */
   readonly isOld: boolean;
-  /** Another id of a directive, for a call that was cancelled and may be made again. */
+  /** Another request, for a call that was cancelled and may be made again. */
   again(): Promise<string>;
 }>;
 
@@ -61,22 +65,17 @@ export async function runCall(
     pass: headerOf(context, PASS_HEADER),
     allowsRepeat: headerOf(context, REPEAT_HEADER) === 'true',
   });
-  const { requestId, directiveId, traceparent, isOld } = found;
-  // The run of an agent is a request of its own.
+  const { requestId, traceparent, isOld } = found;
   if (offer.server === null) {
-    const place = { requestId: `${requestId}.${directiveId}`, id: '' };
-    return { kind: 'call', place, isAccepted: (await client.request(place.requestId)) !== null, traceparent };
+    const isAccepted = (await client.request(requestId)) !== null;
+    return { kind: 'call', place: { requestId, id: '' }, isAccepted, traceparent };
   }
-  const place = { requestId, id: directiveId };
-  const view = await client.directive(requestId, directiveId);
-  if (view === null && isOld && isOnce) return { kind: 'answer', place, answer: failure(notKept(tool)) };
-  const again = !isOnce && view !== null && wasCancelled(view.result) ? await found.again() : directiveId;
-  return {
-    kind: 'call',
-    place: { requestId, id: again },
-    isAccepted: view !== null && again === directiveId,
-    traceparent,
-  };
+  const view = await client.directive(requestId, RUN_DIRECTIVE_ID);
+  if (view === null && isOld && isOnce)
+    return { kind: 'answer', place: { requestId, id: RUN_DIRECTIVE_ID }, answer: failure(notKept(tool)) };
+  const current = !isOnce && view !== null && wasCancelled(view.result) ? await found.again() : requestId;
+  const isAccepted = view !== null && current === requestId;
+  return { kind: 'call', place: { requestId: current, id: RUN_DIRECTIVE_ID }, isAccepted, traceparent };
 }
 
 function wasCancelled(end: unknown): boolean {
