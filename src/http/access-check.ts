@@ -26,6 +26,8 @@ interface RuledConfig {
   also?: Scope | undefined;
   /** Only keys of the default tenant may call it. */
   forOperators?: boolean;
+  /** Its answer may last. Default: by the request. */
+  lasts?: boolean;
 }
 
 /** Marks of an answer that may last. */
@@ -122,7 +124,8 @@ function admitWithBody(request: FastifyRequest, doors: Doors, done: Done): void 
 }
 
 /** The query as it was parsed: its names may be encoded in the URL. */
-function mayLast({ headers, query, url }: FastifyRequest): boolean {
+function mayLast({ headers, query, url, routeOptions }: FastifyRequest): boolean {
+  if ((routeOptions.config as RuledConfig).lasts === true) return true;
   return headers.accept?.includes(STREAM) === true || 'wait_ms' in (query as object) || isMcpPath(url);
 }
 

@@ -17,19 +17,18 @@ import { validateInput } from './request-input.ts';
 import { type ArchiveOf, archiveRoutes } from './routes/archive.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { directiveRoutes } from './routes/directives.ts';
-import { type ForeignRunCalls, foreignRunRoutes } from './routes/foreign-runs.ts';
 import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { healthRoutes, metricRoutes, type Readiness } from './routes/probes.ts';
 import { type LoginDoor, oidcRoutes } from './routes/oidc.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { sessionRoutes } from './routes/session.ts';
-import { createStreamPlaces, signalRoutes } from './routes/signals.ts';
+import { createStreamPlaces, signalRoutes, type StreamPlaces } from './routes/signals.ts';
 import { NO_SPANS, type Spans } from '../platform/telemetry/traces/spans.ts';
 import { serve, serveCalls } from './served-operation.ts';
 import { traceRequests } from './server-span.ts';
 import { readBeforeRefusal } from './unread-body.ts';
-import { createUnreadBudget } from './unread-budget.ts';
-import { createRequesterSignals } from './waiting.ts';
+import { createUnreadBudget, type UnreadBudget } from './unread-budget.ts';
+import { createRequesterSignals, type RequesterSignal } from './waiting.ts';
 
 export interface ApiLimits extends BodyLimits {
   /** Most streams and downloads of archived requests of one caller. Default: 1 000. */
@@ -38,7 +37,25 @@ export interface ApiLimits extends BodyLimits {
   readonly unreadBytes?: number;
 }
 
+/** Parts of the API that routes of features share with its own. */
+export interface FeatureShared {
+  readonly requester: RequesterSignal;
+  /** Aborts when the API begins to close. */
+  readonly stop: AbortSignal;
+  readonly places: StreamPlaces;
+  readonly unread: UnreadBudget;
+}
+
+/** Routes of a feature, outside the description of the API. */
+export interface ApiFeature {
+  /** Hooks that run before the caller is known. Default: none. */
+  beforeAccess?(app: App): void;
+  routes(app: App, shared: FeatureShared): void;
+}
+
 export interface ApiOptions {
+  /** Default: none. */
+  readonly features?: readonly ApiFeature[];
   readonly client: DirectiveClient;
   readonly ready: () => Promise<Readiness>;
   readonly logger: FastifyBaseLogger;
@@ -46,8 +63,6 @@ export interface ApiOptions {
   readonly scrape?: (() => Promise<string>) | null;
   /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
   readonly mcp?: McpHandler | null;
-  /** Runs that other programs lead. null: there are none. Default: null. */
-  readonly foreignRuns?: ForeignRunCalls | null;
   /** Who is let in, and how that is changed. null: nobody is asked for a key, and there is none. Default: null. */
   readonly access?:
     | (Doors & {
@@ -95,6 +110,7 @@ export function createApi(options: ApiOptions): App {
   const { mcpOrigins = new Set<string>() } = options;
   refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
   allowMcpOrigins(app, mcpOrigins);
+  for (const feature of options.features ?? []) feature.beforeAccess?.(app);
   const sees = checkAccess(app, options.access ?? null);
   limitOpenBodies(app);
   acceptJsonOnly(app, options.limits ?? {});
@@ -157,7 +173,7 @@ function routes(app: App, options: ApiOptions, { stop, sees }: Shared): void {
   healthRoutes(app, { ...options, sees });
   if (options.scrape) metricRoutes(app, options.scrape);
   if (options.mcp) mcpRoutes(app, options.mcp);
-  if (options.foreignRuns) foreignRunRoutes(app, options.foreignRuns);
+  for (const feature of options.features ?? []) feature.routes(app, { requester, stop, places, unread });
   consoleRoutes(app, options.console ?? null);
   serve(app, 'openapi', async () => app.swagger());
 }

@@ -5,13 +5,14 @@ import { readBody } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, type ProblemCode, problem } from '../../contract/problem.ts';
 import {
   beginStepBodySchema,
+  type BegunStep,
   closeRunBodySchema,
+  type EndedStep,
   endStepBodySchema,
   type ForeignRunView,
   RUN_BOUNDS,
 } from '../../contract/run/foreign-run.ts';
 import type { Principal } from '../../http/access/principal.ts';
-import type { ForeignRunCalls } from '../../http/routes/foreign-runs.ts';
 import { ownerOf, refusalOf } from './owner.ts';
 import type { RunRecord, RunStore, StepEnd } from './run-store.ts';
 
@@ -21,7 +22,9 @@ export interface RunServiceParts {
   readonly mustEncrypt: (tenant: string) => boolean;
 }
 
-export function createRunService({ store, mustEncrypt }: RunServiceParts): ForeignRunCalls {
+export type RunService = ReturnType<typeof createRunService>;
+
+export function createRunService({ store, mustEncrypt }: RunServiceParts) {
   function openOwner(run: string, principal: Principal | null) {
     const owner = ownerOf(run, principal);
     if (mustEncrypt(owner.tenant))
@@ -37,7 +40,7 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts): Forei
 
   return {
     read,
-    async close(run, body, principal) {
+    async close(run: string, body: unknown, principal: Principal | null): Promise<ForeignRunView> {
       const owner = openOwner(run, principal);
       const { result = null, error } = readBody(closeRunBodySchema, body ?? {});
       const status = error === undefined ? 'completed' : 'failed';
@@ -49,7 +52,7 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts): Forei
         throw refused('already_decided', `The run ${run} is closed with another outcome.`);
       return read(run, principal);
     },
-    async beginStep(run, body, principal) {
+    async beginStep(run: string, body: unknown, principal: Principal | null): Promise<BegunStep> {
       const owner = openOwner(run, principal);
       const { key, effect, lease_ms: leaseMs, token = randomUUID() } = readBody(beginStepBodySchema, body);
       const state = await store.step(owner, { key, effect, leaseMs, token });
@@ -67,7 +70,7 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts): Forei
           throw refusalOf(owner, { kind: state.kind });
       }
     },
-    async endStep(run, body, principal) {
+    async endStep(run: string, body: unknown, principal: Principal | null): Promise<EndedStep> {
       const owner = openOwner(run, principal);
       const { key, token = '', result = null, error, again } = readBody(endStepBodySchema, body);
       const how = again === true ? 'again' : error === undefined ? 'result' : 'error';

@@ -6,7 +6,7 @@ import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../.
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { allowedHosts } from '../../http/allowed-host.ts';
-import { type ApiLimits, createApi } from '../../http/api.ts';
+import { type ApiFeature, type ApiLimits, createApi } from '../../http/api.ts';
 import { readConsole } from '../../http/console-files.ts';
 import type { McpHandler } from '../../http/routes/mcp.ts';
 import type { Config } from '../../config/config.ts';
@@ -23,6 +23,9 @@ import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
 import type { Startable } from '../../platform/lifecycle.ts';
+import { foreignRunRoutes } from '../../features/foreign-runs/routes.ts';
+import { modelEndpoint } from '../../features/model-endpoint/routes.ts';
+import type { TurnsOfRun } from '../../features/model-endpoint/turns-of-run.ts';
 import { createQueueApi, type QueueApiOptions } from '../../features/queue-api/queue-api.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
@@ -100,7 +103,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     limits: apiLimits(config),
     logger,
     mcp: mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
-    foreignRuns: foreignRuns.calls,
+    features: [
+      modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
+      foreignRunRoutes(foreignRuns.calls),
+    ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -153,6 +159,31 @@ function queueApiOf(
     prefix: keys.prefix,
     secret: async () => sharedSecret(connection, keys.seal),
     bounds: { bytes: limits.body_bytes, values: limits.body_values },
+    onError,
+  });
+}
+
+function modelEndpointOf(
+  {
+    client,
+    clientOf,
+    turns,
+  }: { readonly client: DirectiveClient; readonly clientOf: ClientOf; readonly turns: TurnsOfRun },
+  { connection, keys, catalog }: Store,
+  { config, onError }: ApiRoleOptions,
+): ApiFeature {
+  const tenants = createTenantParts((tenant) => ({
+    own: clientOf(tenant),
+    waits: createCallWaits(connection, keys, tenant),
+  }));
+  return modelEndpoint({
+    client,
+    tenant: () => tenants.of(currentTenant()),
+    principal: currentCaller,
+    models: async () => catalog.models.current(),
+    turns,
+    configured: new Map([...config.providers].map(([name, { models }]) => [name, [...models.keys()]])),
+    limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },
     onError,
   });
 }

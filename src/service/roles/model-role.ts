@@ -7,6 +7,7 @@ import type { LlmOptions } from '../../worker/executors/llm-call.ts';
 import { llmEmbed } from '../../worker/executors/llm-embed.ts';
 import { llmGenerate } from '../../worker/executors/llm-generate.ts';
 import { llmStream } from '../../worker/executors/llm-stream.ts';
+import { llmRequest } from '../../features/model-endpoint/llm-request.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../store/limits/rate-limits.ts';
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import type { Adapters } from '../adapters.ts';
@@ -77,7 +78,7 @@ export function createModelRole(
   const parts = { providers, limiter, describeTool: catalog.describeTool, schemas, ...budgets };
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   return {
-    definitions: [llmStream, llmGenerate, llmEmbed].map((define) => define(parts)),
+    definitions: [llmStream, llmGenerate, llmEmbed, llmRequest].map((define) => define(parts)),
     llm: parts,
     announced: {
       publish: () => models.publish(table, processId),

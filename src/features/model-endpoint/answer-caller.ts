@@ -1,0 +1,181 @@
+/** Gives a caller the answer of its call as the log has it: the provider's status, headers and bytes, or an error of the wire.
+ *  It must never give the end of an answer before the run has noted it, nor join the answers of two attempts. */
+import { once } from 'node:events';
+import type { FastifyReply } from 'fastify';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import { isObject } from '../../contract/json/json-object.ts';
+import { familyOf, type ModelWire } from '../../contract/model/model-wire.ts';
+import { type RawAnswer, rawAnswerSchema, type RawHead, type RawTurn, rawTurnSchema } from '../../contract/model/raw-answer.ts';
+import { ServiceUnavailable } from '../../contract/problem.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../../contract/signal/signal.ts';
+import type { NextStep } from '../../platform/bounds/steps.ts';
+import type { UnreadBudget } from '../../http/unread-budget.ts';
+import type { ModelTarget } from './turns-of-run.ts';
+import { errorBody, errorEvent, errorOfEnvelope, type WireError } from './wire-errors.ts';
+
+export interface CallerOptions {
+  readonly client: Pick<DirectiveClient, 'signals' | 'payload'>;
+  readonly wire: ModelWire;
+  readonly target: ModelTarget;
+  /** Headers of the service, beside those of the provider. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborts when the caller is gone, or the service stops. */
+  readonly signal: AbortSignal;
+  readonly unread: UnreadBudget;
+  readonly nextStep: NextStep;
+  /** To be awaited before the end of a complete answer is given. */
+  beforeEnd(turn: RawTurn): Promise<void>;
+}
+
+type RawSignal = Extract<Signal, { type: 'ai.llm.raw' }>;
+
+/** `cut`: the caller is gone, or the service stops: the call may go on. */
+export type Given = 'whole' | 'cut';
+
+/** Rejects where nothing was given yet, and the log cannot be read. */
+export async function answerCaller(reply: FastifyReply, options: CallerOptions): Promise<Given> {
+  const { client, target, signal, wire } = options;
+  const answer = createCallersAnswer(reply, options);
+  try {
+    for await (const each of client.signals(target.requestId, { signal })) {
+      if ((each.data as { call_id?: unknown }).call_id !== target.directiveId) continue;
+      if (each.type === 'ai.llm.raw' && !(await answer.take(each))) return 'whole';
+      if (isTerminalSignal(each)) {
+        await answer.end(each);
+        return 'whole';
+      }
+    }
+    if (signal.aborted) return 'cut';
+    throw new ServiceUnavailable('The log of the call has ended without an answer.');
+  } catch (error) {
+    if (signal.aborted) return 'cut';
+    if (!answer.isBegun()) throw error;
+    answer.breakOff(lostLog(wire));
+    return 'whole';
+  }
+}
+
+function lostLog(_wire: ModelWire): WireError {
+  const message = 'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.';
+  return { status: 503, code: 'unavailable', message, retryAfterSeconds: 1, isWorthRetry: true };
+}
+
+function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
+  const { client, wire, target, headers, signal, unread, nextStep } = options;
+  const { raw } = reply;
+  /** The attempt whose stream the caller reads; null: nothing was sent. */
+  let attempt: number | null = null;
+
+  function begin(head: RawHead, of: number): void {
+    attempt = of;
+    reply.hijack();
+    raw.writeHead(head.status, { 'x-content-type-options': 'nosniff', ...head.headers, ...headers });
+  }
+
+  async function write(text: string): Promise<void> {
+    if (text === '' || raw.destroyed) return;
+    await nextStep(Buffer.byteLength(text));
+    if (raw.write(text)) return;
+    const release = unread.hold(raw.writableLength, () => raw.destroy());
+    try {
+      await once(raw, 'drain', { signal });
+    } finally {
+      release();
+    }
+  }
+
+  /** After whole events, so that the caller reads an error and no broken event. */
+  function breakOff(error: WireError): void {
+    raw.end(errorEvent(wire, error));
+  }
+
+  async function sendWhole({ status, headers: own, body }: RawAnswer, more: Record<string, string> = {}): Promise<void> {
+    await reply
+      .code(status)
+      .headers({ ...own, ...headers, ...more })
+      .serializer(String)
+      .send(body);
+  }
+
+  /** The rest of a stream, or all of it where nothing of it came before. */
+  async function sendRest(answer: RawAnswer, of: number): Promise<void> {
+    if (attempt === null) begin(answer, of);
+    await write(answer.body);
+    raw.end();
+  }
+
+  async function fail(error: WireError): Promise<void> {
+    if (attempt !== null) return breakOff(error);
+    const { status, retryAfterSeconds, isWorthRetry } = error;
+    await reply
+      .code(status)
+      .headers({
+        ...headers,
+        'content-type': 'application/json',
+        ...(isWorthRetry ? {} : NO_RETRY),
+        ...(retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }),
+      })
+      .serializer(String)
+      .send(JSON.stringify(errorBody(familyOf(wire), error)));
+  }
+
+  async function succeeded(payload: unknown, of: number, metadata: object): Promise<void> {
+    const read = rawTurnSchema.safeParse(payload);
+    if (!read.success || 'unreported' in metadata) return fail(notKept());
+    const { raw: answer } = read.data;
+    if (attempt !== null && (attempt !== of || !answer.streamed)) return fail(otherAttempt());
+    await options.beforeEnd(read.data);
+    return answer.streamed ? sendRest(answer, of) : sendWhole(answer);
+  }
+
+  return {
+    isBegun: () => attempt !== null,
+    breakOff,
+    /** False: the answer was broken off. */
+    async take({ data, attempt: of = 1 }: RawSignal): Promise<boolean> {
+      if (attempt !== null && of !== attempt) {
+        breakOff(otherAttempt());
+        return false;
+      }
+      if (attempt === null) begin(data.head ?? { status: 200, headers: EVENTS }, of);
+      await write(data.text);
+      return true;
+    },
+    async end(terminal: TerminalSignal): Promise<void> {
+      const { data, attempt: of = 1 } = terminal as Extract<TerminalSignal, { type: 'ai.llm.response' }>;
+      const { result } = data;
+      if (result.ok) {
+        const payload = isTruncated(result.payload)
+          ? await client.payload(target.requestId, target.directiveId)
+          : result.payload;
+        return succeeded(payload, of, data.metadata);
+      }
+      const { answer, error } = { answer: rawAnswerSchema.safeParse(result.error.details['answer']), ...result };
+      // A refusal of the provider is its answer, and a later attempt has replaced that of an earlier one.
+      if (answer.success && attempt === null && !answer.data.streamed) return sendWhole(answer.data, NO_RETRY);
+      if (answer.success && answer.data.streamed && answer.data.body !== '' && (attempt ?? of) === of)
+        return sendRest(answer.data, of);
+      return fail(errorOfEnvelope(error));
+    },
+  };
+}
+
+/** SDKs repeat a failed call: the service has done so already. */
+const NO_RETRY = { 'x-should-retry': 'false' };
+const EVENTS = { 'content-type': 'text/event-stream' };
+
+function isTruncated(payload: unknown): boolean {
+  return isObject(payload) && payload['truncated'] === true && typeof payload['reference'] === 'string';
+}
+
+/** Half an answer of one attempt and half of another are no answer. */
+function otherAttempt(): WireError {
+  const message =
+    'The answer broke off, and the service asks the provider again: the same call, sent again, joins that attempt.';
+  return { status: 503, code: 'interrupted', message, retryAfterSeconds: 1, isWorthRetry: true };
+}
+
+function notKept(): WireError {
+  const message = 'The answer was not kept whole: the request has no room for it (limits.request_bytes).';
+  return { status: 502, code: 'request_full', message, retryAfterSeconds: null, isWorthRetry: false };
+}

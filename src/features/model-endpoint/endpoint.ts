@@ -1,0 +1,220 @@
+/** One model call from its request to its answer: where it is kept, whether it is submitted, joined or replayed, and what its caller gets.
+ *  It must never submit a call twice that is under way, nor cancel one that another caller waits for. */
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import type { SubmittedDirective } from '../../contract/directive/directive.ts';
+import { IDEMPOTENCY_KEY, keyedIdsOf } from '../../contract/directive/keyed-ids.ts';
+import { refusedAt } from '../../contract/json/field-error.ts';
+import type { ModelTable } from '../../contract/model/model-name.ts';
+import { familyOf } from '../../contract/model/model-wire.ts';
+import type { RawTurn } from '../../contract/model/raw-answer.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../../contract/problem.ts';
+import type { Principal } from '../../http/access/principal.ts';
+import type { FeatureShared } from '../../http/api.ts';
+import { createDepartures, type Departures, type SharedWaits } from '../../http/mcp/calls/departures.ts';
+import { submissionOptions } from '../../http/served-operation.ts';
+import { newIdentifier } from '../../platform/telemetry/identifier.ts';
+import { answerCaller, type Given } from './answer-caller.ts';
+import { namedModel } from './model-choice.ts';
+import { passedOn } from './provider-request.ts';
+import type { ModelCall, ModelTarget, TurnOfRun, TurnsOfRun } from './turns-of-run.ts';
+
+/** What belongs to a tenant. */
+export interface TenantCalls {
+  /** The service's own client: a call is followed, and cancelled, on behalf of the service. */
+  readonly own: DirectiveClient;
+  readonly waits: SharedWaits;
+}
+
+export interface EndpointOptions {
+  /** The client with the rights of the caller. */
+  readonly client: DirectiveClient;
+  /** Those of the caller's tenant. */
+  readonly tenant: () => TenantCalls;
+  readonly principal: () => Principal | null;
+  readonly models: () => Promise<ModelTable>;
+  /** Runs that keep model calls. null: there are none. */
+  readonly turns: TurnsOfRun | null;
+  readonly onError: (error: Error) => void;
+}
+
+/** Retries of the service, with the backoff of the SDKs: a caller without an SDK has them, too. */
+const RETRIES = {
+  max_retries: 2,
+  retry_backoff_ms: 500,
+  backoff: 'exponential',
+  max_backoff_ms: 8_000,
+  jitter: 0.25,
+} as const;
+
+/** Id of the one directive of a request that holds a call without a run. */
+const CALL_ID = 'call';
+/** An SDK gives up well within the deadline of a directive. */
+const RETRIED_WITHIN_MS = 900_000;
+
+/** A call that has a place. */
+interface Placed {
+  readonly target: TurnOfRun;
+  /** null: the call belongs to no run. */
+  readonly run: string | null;
+  readonly state: 'new' | 'open' | 'ended';
+}
+
+export function createModelEndpoint(options: EndpointOptions, shared: FeatureShared) {
+  const { client, turns } = options;
+  const departures = departuresOf(shared.stop, options.onError);
+
+  async function placed(call: ModelCall, { headers }: FastifyRequest, run: string | null): Promise<Placed> {
+    if (run === null) return placedAlone(call, headers);
+    if (turns === null) throw new DirectiveRefused(problem('not_found', { detail: 'This service keeps no runs of other programs.' }));
+    const principal = options.principal();
+    const first = await turns.turnFor(run, call, headers, principal, null);
+    const state = await stateOf(first);
+    if (state !== 'failed') return { target: first, run, state };
+    const target = await turns.turnFor(run, call, headers, principal, first);
+    const again = await stateOf(target);
+    return { target, run, state: again === 'failed' ? 'ended' : again };
+  }
+
+  async function placedAlone(call: ModelCall, headers: FastifyRequest['headers']): Promise<Placed> {
+    const { waits } = options.tenant();
+    const caller = options.principal()?.id ?? '';
+    const key = headers['idempotency-key'];
+    if (key !== undefined) {
+      const target = keyedTarget(key, caller);
+      const state = await stateOf(target);
+      return { target, run: null, state: state === 'failed' ? 'ended' : state };
+    }
+    const name = callName(call, caller);
+    if (Number(headers['x-stainless-retry-count'] ?? 0) > 0) {
+      const requestId = await waits.markedBy(name);
+      const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
+      const state = target === null ? 'failed' : await stateOf(target);
+      if (target !== null && state !== 'failed' && state !== 'new') return { target, run: null, state };
+    }
+    const target = { requestId: `model-${newIdentifier()}`, directiveId: CALL_ID };
+    // A retry that finds no mark is a call of its own.
+    void waits.mark(name, target.requestId, RETRIED_WITHIN_MS).catch(() => {});
+    return { target, run: null, state: 'new' };
+  }
+
+  async function stateOf({ requestId, directiveId }: ModelTarget): Promise<Placed['state'] | 'failed'> {
+    const view = await options.tenant().own.directive(requestId, directiveId);
+    if (view === null) return 'new';
+    if (view.status === 'failed') return 'failed';
+    return view.status === 'succeeded' ? 'ended' : 'open';
+  }
+
+  /** Another caller of the run may submit the same call at the same time, in a body that differs in what is volatile. */
+  async function submit(call: ModelCall, request: FastifyRequest, { target, run }: Placed): Promise<void> {
+    const named = namedModel(call.model, familyOf(call.wire), await options.models());
+    const headers = passedOn('headers', request.headers);
+    const query = passedOn('query', request.query as Record<string, unknown>);
+    const directive: SubmittedDirective = {
+      type: 'llm_request',
+      request_id: target.requestId,
+      id: target.directiveId,
+      wire: call.wire,
+      ...named,
+      body: call.body,
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(Object.keys(query).length === 0 ? {} : { query }),
+      ...RETRIES,
+    };
+    const { traceparent = target.traceparent } = submissionOptions(request.headers as { traceparent?: string });
+    try {
+      await client.submit(directive, traceparent === undefined ? {} : { traceparent });
+    } catch (error) {
+      const isOther = error instanceof DirectiveRefused && error.problem.code === 'id_conflict';
+      if (run === null || !isOther) throw error;
+    }
+  }
+
+  return {
+    async handle(call: ModelCall, request: FastifyRequest, reply: FastifyReply, run: string | null): Promise<void> {
+      const place = shared.places.take(request);
+      reply.raw.once('close', place.leave);
+      const calls = options.tenant();
+      const { own } = calls;
+      const placement = await placed(call, request, run);
+      const { target, state } = placement;
+      if (state === 'new') await submit(call, request, placement);
+      const isReplayed = state === 'ended';
+      const join = { requestId: target.requestId, id: target.directiveId };
+      // A run keeps its calls: an agent that died comes back for the answer, however late.
+      const leave = placement.run === null && !isReplayed ? departures(calls).join(join) : () => {};
+      let given: Given = 'cut';
+      try {
+        given = await answerCaller(reply, {
+          client: own,
+          wire: call.wire,
+          target,
+          headers: {
+            ...target.headers,
+            'adjutant-request': target.requestId,
+            'adjutant-directive': target.directiveId,
+            ...(isReplayed ? { 'adjutant-replayed': 'true' } : {}),
+          },
+          signal: shared.requester(reply.raw),
+          unread: shared.unread,
+          nextStep: place.nextStep,
+          beforeEnd: async (turn) => noteAnswered(placement, turn, isReplayed),
+        });
+      } finally {
+        leave(given === 'cut' && !shared.stop.aborted ? 'lost' : 'done');
+      }
+      if (given === 'cut') leaveReply(reply);
+    },
+  };
+
+  async function noteAnswered({ run, target }: Placed, turn: RawTurn, isReplayed: boolean): Promise<void> {
+    if (run === null || turns === null) return;
+    await turns.answered(run, target, { toolCalls: turn.tool_calls, usage: turn.usage, isReplayed });
+  }
+
+  /** A caller of a stopping service repeats the call elsewhere, and joins it there. */
+  function leaveReply(reply: FastifyReply): void {
+    if (!shared.stop.aborted || reply.raw.destroyed) return;
+    if (reply.sent || reply.raw.headersSent) reply.raw.destroy();
+    else throw new ServiceUnavailable('The service is stopping; the call goes on, and a repeat joins it.');
+  }
+}
+
+/** A call whose caller is gone goes on for so long, milliseconds: SDKs wait up to 8 s before a retry. */
+const GRACE_MS = 10_000;
+
+/** The callers of each tenant who wait. */
+function departuresOf(
+  stop: AbortSignal,
+  onError: (error: Error) => void,
+): (calls: TenantCalls) => Departures {
+  const known = new WeakMap<TenantCalls, Departures>();
+  return (calls) => {
+    const made =
+      known.get(calls) ??
+      createDepartures({
+        cancel: async ({ requestId, id }, reason) => calls.own.cancel(requestId, id, { reason }),
+        client: 'the caller',
+        shared: calls.waits,
+        graceMs: GRACE_MS,
+        stop,
+        onError,
+      });
+    known.set(calls, made);
+    return made;
+  };
+}
+
+/** The same key of the same caller is the same call. */
+function keyedTarget(key: unknown, caller: string): ModelTarget {
+  if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
+    throw refusedAt('invalid_header', [{ path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' }]);
+  const ids = keyedIdsOf(hash('sha256', `model ${caller} ${key}`, 'hex'));
+  return { requestId: ids.request, directiveId: ids.directive(0) };
+}
+
+/** The name under which the newest call with this body is known to its repeats. */
+function callName({ wire, model, body }: ModelCall, caller: string): string {
+  return `model-call:${hash('sha256', JSON.stringify([caller, wire, model, body]), 'hex').slice(0, 32)}`;
+}

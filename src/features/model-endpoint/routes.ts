@@ -1,0 +1,131 @@
+/** The routes of the model endpoint: the paths of the providers' APIs, alone and under a run.
+ *  It must never answer an error in another form than that of its wire. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isUtf8 } from 'node:buffer';
+import type { WireFamily } from '../../contract/model/model-wire.ts';
+import { withoutKeys } from '../../contract/json/secret-text.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import type { ApiFeature } from '../../http/api.ts';
+import type { App } from '../../http/app.ts';
+import { noteRefusal } from '../../http/request-report.ts';
+import { refusalOf } from '../../http/refusal.ts';
+import { withoutQueryValues } from '../../http/shown-address.ts';
+import { jsonShape } from '../../platform/bounds/json-shape.ts';
+import { createModelEndpoint, type EndpointOptions } from './endpoint.ts';
+import { listedModels, modelList } from './model-choice.ts';
+import { googlePath, PATHS, type ReadBody, readCall } from './read-call.ts';
+import { errorBody, errorOfProblem } from './wire-errors.ts';
+
+export interface ModelRoutesOptions extends EndpointOptions {
+  /** Models with settings of their own, by provider. */
+  readonly configured: ReadonlyMap<string, readonly string[]>;
+  readonly limits: { readonly bodyBytes: number; readonly bodyValues: number };
+}
+
+/** Paths of the endpoint, with and without a run. */
+const ENDPOINT = /^(?:\/runs\/[^/]{1,1024})?\/(openai|anthropic|google)\/v1/;
+
+function familyOfUrl(url: string): WireFamily {
+  return (ENDPOINT.exec(url)?.[1] ?? 'openai') as WireFamily;
+}
+
+export function modelEndpoint(options: ModelRoutesOptions): ApiFeature {
+  return {
+    beforeAccess: readKeys,
+    routes: (app, shared) => {
+      const { handle } = createModelEndpoint(options, shared);
+      app.register(async (scope) => {
+        readText(scope, options.limits);
+        scope.setErrorHandler(handleError);
+        for (const run of ['', '/runs/:run']) {
+          for (const [path, wire] of PATHS)
+            route(scope, 'POST', `${run}${path}`, async (request, reply) =>
+              handle(readCall(request, wire, null), request, reply, runOf(request)),
+            );
+          route(scope, 'POST', `${run}/google/v1beta/models/*`, async (request, reply) => {
+            const { model, wire } = googlePath((request.params as { '*': string })['*']);
+            await handle(readCall(request, wire, model), request, reply, runOf(request));
+          });
+          for (const family of ['openai', 'anthropic', 'google'] as const)
+            route(scope, 'GET', `${run}/${family}/v1${family === 'google' ? 'beta' : ''}/models`, async () =>
+              modelList(family, listedModels(family, await options.models(), options.configured)),
+            );
+        }
+      });
+    },
+  };
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** Not in the description of the API: the providers describe theirs. */
+function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer: Handler): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    (await answer(request, reply)) ?? reply;
+  app.route({ method, url, schema: { hide: true }, config: { rule: 'submit', lasts: true }, handler } as never);
+}
+
+function runOf({ params, headers }: FastifyRequest): string | null {
+  const run = (params as { run?: string }).run ?? headers['adjutant-run'];
+  return typeof run === 'string' && run !== '' ? run : null;
+}
+
+/** Each SDK sends its key in a header of its own. */
+function readKeys(app: App): void {
+  app.addHook('onRequest', ({ headers, url }, _reply, done) => {
+    const key = headers['x-api-key'] ?? headers['x-goog-api-key'];
+    if (headers.authorization === undefined && typeof key === 'string' && ENDPOINT.test(url))
+      headers.authorization = `Bearer ${key}`;
+    done();
+  });
+}
+
+const DEEPEST = 1_024;
+
+/** The body as its caller wrote it, beside its value. */
+function readText(
+  scope: FastifyInstance,
+  { bodyBytes, bodyValues }: ModelRoutesOptions['limits'],
+): void {
+  scope.addHook('onRoute', (each) => void (each.bodyLimit = bodyBytes));
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, readBody(body as Buffer, bodyValues));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function readBody(body: Buffer, maxValues: number): ReadBody {
+  const { excess } = jsonShape(body, { maxDepth: DEEPEST, maxValues });
+  if (excess !== null) {
+    const code = excess.limit === 'depth' ? 'invalid_body' : 'body_too_large';
+    throw new DirectiveRefused(problem(code, { detail: `The body ${excess.text}.` }));
+  }
+  if (!isUtf8(body))
+    throw new DirectiveRefused(problem('invalid_json', { detail: 'The body is not valid UTF-8.' }));
+  const text = body.toString('utf8');
+  try {
+    return { text, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    const detail = `The body is not valid JSON: ${(error as Error).message}`;
+    throw new DirectiveRefused(problem('invalid_json', { detail }));
+  }
+}
+
+function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = refusalOf(error);
+  const refused = refusal?.problem ?? problem('internal_error');
+  const url = withoutKeys(withoutQueryValues(request.url));
+  if (refusal === null) request.log.error({ err: error, method: request.method, url }, 'A request failed');
+  noteRefusal(reply, refused);
+  const wireError = errorOfProblem(refused, refusal?.retryAfterSeconds ?? null);
+  if (wireError.retryAfterSeconds !== null) void reply.header('retry-after', wireError.retryAfterSeconds);
+  return reply
+    .code(wireError.status)
+    .header('content-type', 'application/json')
+    .serializer(JSON.stringify)
+    .send(errorBody(familyOfUrl(request.url), wireError));
+}
