@@ -22,6 +22,7 @@ import { followSignals } from './signal-follower.ts';
 export * from '../contract/client-names.ts';
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
+export { createRunClient, type ForeignRunClient, type StepOptions } from './run-client.ts';
 export { createAesCodec } from '../platform/encryption/aes-codec.ts';
 export { decryptSignal } from '../platform/encryption/decrypted-signal.ts';
 

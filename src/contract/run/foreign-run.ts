@@ -18,6 +18,8 @@ export const RUN_HEADER = 'adjutant-run';
 export const PASS_HEADER = 'adjutant-pass';
 /** Header with the value `off`: a model call gets a fresh answer. */
 export const REPLAY_HEADER = 'adjutant-replay';
+/** Header of an answer that comes from the record. */
+export const REPLAYED_HEADER = 'adjutant-replayed';
 /** Header with the value `true`: a `once` call with equal arguments may happen again. */
 export const REPEAT_HEADER = 'adjutant-allow-repeat';
 
