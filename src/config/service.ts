@@ -99,6 +99,11 @@ const limitsSchema = z.strictObject({
       'How long a call of a stateless MCP client is held before the client has to come back; less than the limits of its proxies.',
     unit: 'ms',
   }),
+  model_grace_ms: durationMs.default(10_000).register(notes, {
+    description:
+      'How long a call at the model endpoint goes on for a caller whose connection is lost; a repeat within that time joins it.',
+    unit: 'ms',
+  }),
   total_bytes: z.int().min(0).optional().register(notes, {
     description: 'What Redis may hold in all before new work is refused with 429.',
     special: '0 = no such limit',

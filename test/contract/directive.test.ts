@@ -86,6 +86,23 @@ const cases: Record<Directive['type'], Case> = {
       ...retryFull,
     },
   },
+  llm_request: {
+    required: { ...identity, model: 'm', wire: 'openai_chat', body: '{"model":"m"}' },
+    defaults: { metadata: {}, ...retryDefaults },
+    full: {
+      ...identity,
+      model: 'm',
+      model_alias: 'fast',
+      wire: 'google_stream',
+      body: '{}',
+      headers: { 'anthropic-version': '2023-06-01' },
+      query: { alt: 'sse' },
+      timeout_ms: 10,
+      idle_timeout_ms: 5,
+      metadata: { a: 1 },
+      ...retryFull,
+    },
+  },
   emit_tool_error: {
     required: { ...identity, tool_name: 'gone', error: null },
     defaults: { metadata: {} },

@@ -32,6 +32,11 @@ const cases: Record<SignalType, Case> = {
     required: { ...call, delta: 'He', chunk_type: 'content' },
     optional: { seq: 0, metadata },
   },
+  'ai.llm.raw': {
+    source: '/ai/llm',
+    required: { ...call, text: 'data: {}\n\n' },
+    optional: { seq: 0, head: { status: 200, headers: { 'content-type': 'text/event-stream' } }, metadata },
+  },
   'ai.llm.response': {
     source: '/ai/llm',
     required: { ...call, result },

@@ -8,6 +8,8 @@ export interface SeenRequest {
   path: string;
   headers: IncomingMessage['headers'];
   body: unknown;
+  /** The body as it came. */
+  text: string;
   /** Resolves when the caller's connection of this request is closed. */
   closed: Promise<void>;
 }
@@ -26,8 +28,9 @@ export async function startProvider(answer: Answer) {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const closed = once(response, 'close').then(() => {});
-    const body: unknown = JSON.parse(Buffer.concat(chunks).toString() || 'null');
-    const entry = { path: request.url ?? '', headers: request.headers, body, closed };
+    const text = Buffer.concat(chunks).toString();
+    const body: unknown = JSON.parse(text || 'null');
+    const entry = { path: request.url ?? '', headers: request.headers, body, text, closed };
     seen.push(entry);
     await answer(response, entry, seen.length - 1);
   }

@@ -75,6 +75,10 @@ interface Folded {
   happened: number;
 }
 
+function isPiece(type: Signal['type'] | undefined): boolean {
+  return type === 'ai.llm.delta' || type === 'ai.llm.raw' || type === 'ai.tool.progress';
+}
+
 /** The conversation so far: only what is new is folded. */
 function useFolded({ signals }: SignalLog): Folded {
   const held = useRef<Folded | null>(null);
@@ -84,7 +88,7 @@ function useFolded({ signals }: SignalLog): Folded {
   folded.conversation.take(signals, folded.read);
   for (; folded.read < signals.length; folded.read += 1) {
     const type = signals[folded.read]?.type;
-    if (type !== 'ai.llm.delta' && type !== 'ai.tool.progress') folded.happened += 1;
+    if (!isPiece(type)) folded.happened += 1;
   }
   return folded;
 }

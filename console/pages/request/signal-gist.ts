@@ -19,6 +19,7 @@ type DataOf<Type extends Signal['type']> = Extract<Signal, { type: Type }>['data
 
 const TEXTS: { readonly [Type in Signal['type']]?: (data: DataOf<Type>) => string } = {
   'ai.llm.delta': ({ delta }) => json(delta),
+  'ai.llm.raw': ({ text }) => json(text),
   'ai.tool.started': ({ tool_name: tool, arguments: args }) => `${tool} ${json(args)}`,
   'ai.tool.progress': ({ progress, total, message = '' }) =>
     `${progress}${total === undefined ? '' : `/${total}`} ${message}`,

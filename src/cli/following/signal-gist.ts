@@ -29,6 +29,7 @@ const GISTS: Gists = {
   'ai.tool.input_answered': ({ input_id: id, action, cause, by }) =>
     withReason(`${id} ${action}`, cause === 'answer' ? by : cause),
   'ai.llm.delta': ({ chunk_type: kind, delta }) => deltaText(kind, delta),
+  'ai.llm.raw': ({ text }) => deltaText('content', text),
   'ai.llm.response': resultGist,
   'ai.usage': (data) => `${data.model} ${tokensText(data)}`,
   'ai.embed.result': resultGist,

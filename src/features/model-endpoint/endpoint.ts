@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
-import type { SubmittedDirective } from '../../contract/directive/directive.ts';
+import type { Directive, SubmittedDirective } from '../../contract/directive/directive.ts';
 import { IDEMPOTENCY_KEY, keyedIdsOf } from '../../contract/directive/keyed-ids.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import type { ModelTable } from '../../contract/model/model-name.ts';
@@ -36,6 +36,8 @@ export interface EndpointOptions {
   readonly models: () => Promise<ModelTable>;
   /** Runs that keep model calls. null: there are none. */
   readonly turns: TurnsOfRun | null;
+  /** How long a call goes on for a caller that is gone, milliseconds. SDKs wait up to 8,000 before a retry. */
+  readonly graceMs: number;
   readonly onError: (error: Error) => void;
 }
 
@@ -63,7 +65,7 @@ interface Placed {
 
 export function createModelEndpoint(options: EndpointOptions, shared: FeatureShared) {
   const { client, turns } = options;
-  const departures = departuresOf(shared.stop, options.onError);
+  const departures = departuresOf(shared.stop, options);
 
   async function placed(call: ModelCall, { headers }: FastifyRequest, run: string | null): Promise<Placed> {
     if (run === null) return placedAlone(call, headers);
@@ -83,7 +85,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     const key = headers['idempotency-key'];
     if (key !== undefined) {
       const target = keyedTarget(key, caller);
-      const state = await stateOf(target);
+      const state = await stateOf(target, call);
       return { target, run: null, state: state === 'failed' ? 'ended' : state };
     }
     const name = callName(call, caller);
@@ -99,9 +101,14 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     return { target, run: null, state: 'new' };
   }
 
-  async function stateOf({ requestId, directiveId }: ModelTarget): Promise<Placed['state'] | 'failed'> {
+  /** `same`: the call that its content must be, where its caller names it. */
+  async function stateOf(
+    { requestId, directiveId }: ModelTarget,
+    same?: ModelCall,
+  ): Promise<Placed['state'] | 'failed'> {
     const view = await options.tenant().own.directive(requestId, directiveId);
     if (view === null) return 'new';
+    if (same !== undefined && !isSame(view.directive, same)) throw keyConflict();
     if (view.status === 'failed') return 'failed';
     return view.status === 'succeeded' ? 'ended' : 'open';
   }
@@ -181,13 +188,19 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 }
 
-/** A call whose caller is gone goes on for so long, milliseconds: SDKs wait up to 8 s before a retry. */
-const GRACE_MS = 10_000;
+function isSame(directive: Directive, { wire, body }: ModelCall): boolean {
+  return directive.type === 'llm_request' && directive.wire === wire && directive.body === body;
+}
+
+function keyConflict(): DirectiveRefused {
+  const detail = 'the idempotency key was used for a call with other content';
+  return new DirectiveRefused(problem('idempotency_conflict', { detail }));
+}
 
 /** The callers of each tenant who wait. */
 function departuresOf(
   stop: AbortSignal,
-  onError: (error: Error) => void,
+  { graceMs, onError }: Pick<EndpointOptions, 'graceMs' | 'onError'>,
 ): (calls: TenantCalls) => Departures {
   const known = new WeakMap<TenantCalls, Departures>();
   return (calls) => {
@@ -197,7 +210,7 @@ function departuresOf(
         cancel: async ({ requestId, id }, reason) => calls.own.cancel(requestId, id, { reason }),
         client: 'the caller',
         shared: calls.waits,
-        graceMs: GRACE_MS,
+        graceMs,
         stop,
         onError,
       });

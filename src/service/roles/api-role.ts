@@ -184,6 +184,7 @@ function modelEndpointOf(
     turns,
     configured: new Map([...config.providers].map(([name, { models }]) => [name, [...models.keys()]])),
     limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },
+    graceMs: config.limits.model_grace_ms,
     onError,
   });
 }
