@@ -74,7 +74,6 @@ local function take(turn, index, is_mapped)
   if is_mapped then
     id = string.match(get(field), ' (%S+)$')
   elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
-    -- @guard branch-once
     id = happened
   else
     local refusal = make(id)
@@ -90,12 +89,16 @@ local turns = {}
 for turn in string.gmatch(get('recent'), '%d+') do
   turns[#turns + 1] = turn
 end
-for choice = 1, 3 do
-  for _, turn in ipairs(turns) do
-    local index = ({ asked_by(turn) })[choice]
-    if index then
-      return take(turn, index, choice == 1)
-    end
+for _, turn in ipairs(turns) do
+  local same, equal = asked_by(turn)
+  if same or equal then
+    return take(turn, same or equal, same ~= nil)
+  end
+end
+for _, turn in ipairs(turns) do
+  local _, _, named = asked_by(turn)
+  if named then
+    return take(turn, named, false)
   end
 end
 
@@ -103,7 +106,6 @@ end
 -- does not name its passes, nothing tells a second call from the first one after a restart.
 if is_once and happened and not allows_repeat
   and (get('branch') ~= '' or get('mark') == '' or string.sub(happened, 1, 1) == 't') then
-  -- @guard repeat-once
   return answer(happened)
 end
 local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')

@@ -17,7 +17,6 @@ end
 local now = now_ms()
 local effect, token, until_at = string.match(get('p:' .. step), '^(%S+) (%S+) (%d+)$')
 local lease_until = int(now + tonumber(ARGV[7]))
--- @guard step-lease
 if token and own == token then
   set('p:' .. step, effect .. ' ' .. token .. ' ' .. lease_until)
   return { 'kind', 'run' }
