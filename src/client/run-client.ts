@@ -73,7 +73,11 @@ export function createRunClient(
   }
 
   /** The state in which this process runs the step, or that it ended in elsewhere. */
-  async function attain(run: string, body: Parameters<typeof begin>[1], signal?: AbortSignal): Promise<BegunStep> {
+  async function attain(
+    run: string,
+    body: Parameters<typeof begin>[1],
+    signal?: AbortSignal,
+  ): Promise<BegunStep> {
     for (;;) {
       const state = await begin(run, body, { signal });
       if (state.state !== 'running') return state;
@@ -81,7 +85,11 @@ export function createRunClient(
     }
   }
 
-  async function execute<T>(run: string, fn: () => Promise<T> | T, body: Parameters<typeof begin>[1]): Promise<T> {
+  async function execute<T>(
+    run: string,
+    fn: () => Promise<T> | T,
+    body: Parameters<typeof begin>[1],
+  ): Promise<T> {
     const { key, token, lease_ms: leaseMs = LEASE_MS } = body;
     const renewal = setInterval(() => void begin(run, body).catch(() => {}), leaseMs / 3);
     let result: T;
@@ -99,7 +107,12 @@ export function createRunClient(
   }
 
   return {
-    async step<T>(run: string, name: string, fn: () => Promise<T> | T, stepOptions: StepOptions = {}): Promise<T> {
+    async step<T>(
+      run: string,
+      name: string,
+      fn: () => Promise<T> | T,
+      stepOptions: StepOptions = {},
+    ): Promise<T> {
       const { effect = 'once', leaseMs = LEASE_MS, signal, key = keyOf(run, name) } = stepOptions;
       const body = { key, effect, lease_ms: leaseMs, token: newShortId() };
       const state = await attain(run, body, signal);

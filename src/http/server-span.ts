@@ -20,7 +20,9 @@ export function traceRequests(app: App, spans: Spans): void {
 
 /** A call of a run that another program leads belongs to the trace of the run, which its route reads, unless its caller names one. */
 function isTracedByRun({ url, headers }: FastifyRequest): boolean {
-  return headers['traceparent'] === undefined && (url.startsWith('/runs/') || headers[RUN_HEADER] !== undefined);
+  return (
+    headers['traceparent'] === undefined && (url.startsWith('/runs/') || headers[RUN_HEADER] !== undefined)
+  );
 }
 
 function traceRequest(request: FastifyRequest, reply: FastifyReply, spans: Spans): void {

@@ -34,7 +34,13 @@ async function scene() {
     const turn = (body as Sent).messages.filter(({ role }) => role === 'assistant').length;
     const message = { role: 'assistant', ...TURNS[turn]?.() };
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: `chat-${turn}`, model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+    response.end(
+      JSON.stringify({
+        id: `chat-${turn}`,
+        model: 'm',
+        choices: [{ index: 0, message, finish_reason: 'stop' }],
+      }),
+    );
   });
   const installation = await install({
     config: {

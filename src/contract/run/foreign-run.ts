@@ -98,7 +98,9 @@ export const endStepBodySchema = z.strictObject({
   result: z
     .unknown()
     .optional()
-    .describe('Result of the step, any JSON value, at most 256 KiB. Default: null, unless another member is set.'),
+    .describe(
+      'Result of the step, any JSON value, at most 256 KiB. Default: null, unless another member is set.',
+    ),
   error: z
     .string()
     .max(4_096)
@@ -125,7 +127,11 @@ export const endedStepSchema = z.object({
 export const closeRunBodySchema = z
   .strictObject({
     result: z.unknown().optional().describe('Result of the run, any JSON value. Default: null.'),
-    error: z.string().max(4_096).optional().describe('Failure of the run, at most 4,096 characters. Default: none.'),
+    error: z
+      .string()
+      .max(4_096)
+      .optional()
+      .describe('Failure of the run, at most 4,096 characters. Default: none.'),
   })
   .refine(({ result, error }) => result === undefined || error === undefined, {
     message: 'has either `result` or `error`',
@@ -151,7 +157,9 @@ export const foreignRunViewSchema = z.object({
   error: z.string().optional().describe('Failure with which it was closed. Absent: none.'),
 });
 
-const shownSchema = z.string().describe('JSON of the value, at most 200 characters; `absent` where there is none.');
+const shownSchema = z
+  .string()
+  .describe('JSON of the value, at most 200 characters; `absent` where there is none.');
 
 /** Schema of the data of `run.diverged`. */
 export const divergedDataSchema = z.object({

@@ -42,7 +42,7 @@ if known ~= '' and failed ~= '' then
   return serve(tonumber(known))
 end
 if known ~= '' and how ~= 'fresh' then
-  if get('n:' .. known) == '0' and how ~= 'retry' and not is_marked and get('s:' .. known) == get('pass') then
+  if get('n:' .. known) == '0' and how ~= 'retry' and ARGV[7] == '' and get('s:' .. known) == get('pass') then
     begin_pass()
   end
   return serve(tonumber(known))
@@ -62,7 +62,7 @@ if known ~= '' then
 elseif shape ~= '' and get('o:' .. shape) ~= '' then
   -- The same task with another beginning, as with the time of day in its instructions: the program was started again.
   expected, before = get('o:' .. shape), '0'
-  if not is_marked then
+  if ARGV[7] == '' then
     begin_pass()
   end
 else

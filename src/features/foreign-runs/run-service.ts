@@ -28,7 +28,10 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts) {
   function openOwner(run: string, principal: Principal | null) {
     const owner = ownerOf(run, principal);
     if (mustEncrypt(owner.tenant))
-      throw refused('encryption_required', 'The results of steps are stored in clear, and the tenant stores nothing in clear.');
+      throw refused(
+        'encryption_required',
+        'The results of steps are stored in clear, and the tenant stores nothing in clear.',
+      );
     return owner;
   }
 

@@ -102,7 +102,19 @@ const SHOWN_CHARACTERS = 60;
 /** The longest time limit of a tool call: the record outlives what is under way. */
 const LONGEST_CALL_MS = 24 * 60 * 60_000;
 
-const VIEW_FIELDS = ['name', 'status', 'outcome', 'begun', 'pass', 'branch', 'turns', 'calls', 'steps', 'base', 'trace'];
+const VIEW_FIELDS = [
+  'name',
+  'status',
+  'outcome',
+  'begun',
+  'pass',
+  'branch',
+  'turns',
+  'calls',
+  'steps',
+  'base',
+  'trace',
+];
 
 /** `keptMs`: the retention of closed requests of a tenant, milliseconds. */
 export function createRunStore(
@@ -186,7 +198,12 @@ export function createRunStore(
     },
     async endStep(
       owner: RunOwner,
-      { key, token, how, end }: { key: string; token: string; how: 'result' | 'error' | 'again'; end: string },
+      {
+        key,
+        token,
+        how,
+        end,
+      }: { key: string; token: string; how: 'result' | 'error' | 'again'; end: string },
     ): Promise<StepEnd> {
       const args = [key, token, how, end, keep(owner), RUN_BOUNDS.stepBytes];
       return namedIn(await run('foreign-step-end', keysOf(owner), args)).text('kind') as StepEnd;

@@ -20,7 +20,9 @@ for (;;) {
     body: JSON.stringify({ model: 'play:m', messages }),
   });
   if (!response.ok) throw new Error(await response.text());
-  const { choices } = (await response.json()) as { choices: { message: { content: string; tool_calls?: Called[] } }[] };
+  const { choices } = (await response.json()) as {
+    choices: { message: { content: string; tool_calls?: Called[] } }[];
+  };
   const message = choices[0]?.message;
   if (message === undefined) throw new Error('no answer');
   messages.push(message);
@@ -30,7 +32,9 @@ for (;;) {
   }
   for (const { id, function: called } of message.tool_calls) {
     const args = JSON.parse(called.arguments) as Record<string, unknown>;
-    const result = await tools.callTool({ name: called.name, arguments: args }, undefined, { timeout: 60_000 });
+    const result = await tools.callTool({ name: called.name, arguments: args }, undefined, {
+      timeout: 60_000,
+    });
     messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result.content) });
   }
 }

@@ -35,7 +35,12 @@ export type FindInRun = (call: {
 
 /** Where a call of a run is, and whether it was accepted before; or the answer where it must not be made. */
 export type RunCall =
-  | { readonly kind: 'call'; readonly place: Place; readonly isAccepted: boolean; readonly traceparent: string }
+  | {
+      readonly kind: 'call';
+      readonly place: Place;
+      readonly isAccepted: boolean;
+      readonly traceparent: string;
+    }
   | { readonly kind: 'answer'; readonly place: Place; readonly answer: CallToolResult };
 
 export interface CalledInRun {

@@ -11,18 +11,37 @@ import { ERAS, openHost, textOf } from '../../../support/mcp-clients.ts';
 import { askModern } from '../../../support/modern-requests.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { useKeyedService } from '../../../support/keyed-service.ts';
+import { json, startProvider } from '../../../support/provider-server.ts';
+import { get } from '../../../support/public-api.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
 const redis = useRedis();
 const keyed = useKeyedService();
 
+/** Answers with the number of messages that it was sent. */
+const provider = shared(async () =>
+  startProvider(async (response, request, index) => {
+    const { messages } = request.body as { messages: object[] };
+    const message = { role: 'assistant', content: `read ${messages.length}` };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    await json(200, { id: `chat-${index}`, object: 'chat.completion', model: 'm', choices })(
+      response,
+      request,
+      index,
+    );
+  }),
+);
+
 const service = shared(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-foreign-'));
   const counter = join(folder, 'counter.jsonl');
   await writeFile(counter, '');
   const mcpServers = { counting: ownServerEntry('counting.ts', { COUNTER_FILE: counter }) };
-  const running = await startService({ redisUrl: redis.url, config: { mcpServers } });
+  const running = await startService({
+    redisUrl: redis.url,
+    config: { mcpServers, providers: { play: { type: 'openai-compatible', base_url: provider.url } } },
+  });
   await untilListed(running.url, 'counting.once');
   return {
     url: running.url,
@@ -35,21 +54,24 @@ const service = shared(async () => {
   };
 });
 
-test.each(ERAS)('a %s host at the MCP address of a run: an equal once call is the same one, in another run another one', async (era) => {
-  const [run, label] = [`once-${era}`, `label-${era}`];
-  const call = async (name: string): Promise<string> => {
-    await using host = await openHost(era, `${service.url}/runs/${name}/mcp`);
-    return textOf(await host.call('counting__once', { label }));
-  };
-  const first = await call(run);
-  expect(first).toContain('"execution":1');
-  expect(await call(run)).toBe(first);
-  expect(service.executions(label)).toBe(1);
-  expect(await call(`${run}-other`)).toContain('"execution":1');
-  expect(service.executions(label)).toBe(2);
-  await using one = await openHost(era, `${service.url}/runs/${run}/mcp/counting`);
-  expect(textOf(await one.call('once', { label })), 'the address of one server').toBe(first);
-});
+test.each(ERAS)(
+  'a %s host at the MCP address of a run: an equal once call is the same one, in another run another one',
+  async (era) => {
+    const [run, label] = [`once-${era}`, `label-${era}`];
+    const call = async (name: string): Promise<string> => {
+      await using host = await openHost(era, `${service.url}/runs/${name}/mcp`);
+      return textOf(await host.call('counting__once', { label }));
+    };
+    const first = await call(run);
+    expect(first).toContain('"execution":1');
+    expect(await call(run)).toBe(first);
+    expect(service.executions(label)).toBe(1);
+    expect(await call(`${run}-other`)).toContain('"execution":1');
+    expect(service.executions(label)).toBe(2);
+    await using one = await openHost(era, `${service.url}/runs/${run}/mcp/counting`);
+    expect(textOf(await one.call('once', { label })), 'the address of one server').toBe(first);
+  },
+);
 
 test('a host that is lost in the middle of a call of a run does not end it: the next one joins', async () => {
   const url = `${service.url}/runs/lost/mcp`;
@@ -60,7 +82,9 @@ test('a host that is lost in the middle of a call of a run does not end it: the 
   lost.abort();
   await expect(raw).rejects.toThrow();
   await using host = await openHost('modern', url);
-  expect(textOf(await host.call('counting__once', { label: 'lost', delay_ms: 1_000 }))).toContain('"execution":1');
+  expect(textOf(await host.call('counting__once', { label: 'lost', delay_ms: 1_000 }))).toContain(
+    '"execution":1',
+  );
   expect(service.executions('lost')).toBe(1);
 });
 
@@ -99,7 +123,9 @@ test('a step runs once: a second client gets its result, waits for one that runs
   await expect(one.step('steps', 'read', fail, { effect: 'read' })).rejects.toThrow('no funds');
   expect(await two.step('steps', 'read', () => 1, { effect: 'read' })).toBe(1);
   expect(await one.close('steps', { result: 'done' })).toMatchObject({ status: 'completed', result: 'done' });
-  await expect(two.step('steps', 'late', charge)).rejects.toMatchObject({ problem: { code: 'request_closed' } });
+  await expect(two.step('steps', 'late', charge)).rejects.toMatchObject({
+    problem: { code: 'request_closed' },
+  });
 });
 
 test('a step whose process died is unknown to its successor until a decision', async () => {
@@ -128,5 +154,66 @@ test('a run is of the key that began it: another key of the tenant sees none, an
   await of(ann.key).close('own');
   expect(await of(bob.key).read('own')).toMatchObject({ status: 'open' });
   await expect(of(reader.key).read('own')).rejects.toMatchObject({ problem: { code: 'not_found' } });
-  await expect(of(reader.key).step('own', 'id', () => 1)).rejects.toMatchObject({ problem: { code: 'forbidden' } });
+  await expect(of(reader.key).step('own', 'id', () => 1)).rejects.toMatchObject({
+    problem: { code: 'forbidden' },
+  });
+});
+
+const SYSTEM = { role: 'system', content: 'You count.' };
+const USER = { role: 'user', content: 'Count.' };
+
+async function ask(run: string, messages: readonly object[], headers: Record<string, string> = {}) {
+  const response = await fetch(`${service.url}/runs/${run}/openai/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'play:m', messages, metadata: { at: crypto.randomUUID() } }),
+  });
+  const { headers: answered } = response;
+  return {
+    text: await response.text(),
+    place: ['pass', 'turn', 'replayed'].map((name) => answered.get(`adjutant-${name}`)),
+    request: answered.get('adjutant-request') ?? '',
+  };
+}
+
+test('a pass that was made before is answered byte for byte; one that leaves it says so in the log of the turn that it left', async () => {
+  const first = await ask('diverging', [SYSTEM, USER]);
+  const history = [SYSTEM, USER, { role: 'assistant', content: 'one' }];
+  const second = await ask('diverging', [...history, { role: 'user', content: 'Go on.' }]);
+  expect([first.place, second.place]).toEqual([
+    ['1', '1', null],
+    ['1', '2', null],
+  ]);
+  const asked = provider.seen.length;
+  expect(await ask('diverging', [SYSTEM, USER])).toEqual({ ...first, place: ['2', '1', 'true'] });
+  expect(provider.seen).toHaveLength(asked);
+  await ask('diverging', [...history, { role: 'user', content: 'Stop.', token: 'hidden' }]);
+  const { body } = await get<{ signals: { type: string; data: object }[] }>(
+    `${service.url}/v1/requests/${second.request}/signals`,
+  );
+  expect(body.signals.at(-1)).toMatchObject({
+    type: 'run.diverged',
+    source: '/run',
+    data: {
+      run: 'diverging',
+      pass: 2,
+      turn: 2,
+      place: 'messages[3].content',
+      recorded: '"Go on."',
+      sent: '"Stop."',
+    },
+  });
+  expect(JSON.stringify(body.signals)).not.toContain('hidden');
+  expect(await get(`${service.url}/v1/runs/diverging`)).toMatchObject({ body: { branched: true, turns: 3 } });
+});
+
+test('a start names its pass by a header; a fresh answer is asked for by another one', async () => {
+  const pass = (name: string) => ask('named', [SYSTEM, USER], { 'adjutant-pass': name });
+  expect([await pass('a'), await pass('b'), await pass('b')].map(({ place }) => place)).toEqual([
+    ['1', '1', null],
+    ['2', '1', 'true'],
+    ['2', '1', 'true'],
+  ]);
+  const fresh = await ask('named', [SYSTEM, USER], { 'adjutant-replay': 'off' });
+  expect(fresh.place[1]).toBe('2');
 });

@@ -82,7 +82,12 @@ test('a program that starts again finds its turns and the calls that they asked 
   expect([await it.tool(refund), await it.tool(refund)]).toEqual(calls);
   expect(await it.turn([...TASK, answer('one')])).toBe(second);
   expect([first, second]).not.toContain(await it.turn([...TASK, answer('one'), answer('two')]));
-  expect(await it.calls.read('order', null)).toMatchObject({ passes: 2, turns: 3, tool_calls: 2, branched: false });
+  expect(await it.calls.read('order', null)).toMatchObject({
+    passes: 2,
+    turns: 3,
+    tool_calls: 2,
+    branched: false,
+  });
   expect(it.log).toEqual([]);
 });
 
@@ -103,7 +108,10 @@ test.each([
   ['functions.shop-refund', 'other marks'],
 ])('a call that the model asked for as %s is found by its tool (%s)', async (name) => {
   await using it = await openRuns();
-  await it.turn(TASK, [['get_user', {}], [name, { order: 1 }]]);
+  await it.turn(TASK, [
+    ['get_user', {}],
+    [name, { order: 1 }],
+  ]);
   expect(await it.tool(['refund', { order: 1 }])).toMatch(/\.t1\.c1$/);
 });
 
@@ -224,7 +232,9 @@ test('a run is its callers: the same name of another key or tenant is another ru
   expect(await it.turn(TASK, [], {}, bob)).not.toBe(ofAnn);
   expect(await it.turn(TASK, [], {}, eve)).not.toBe(ofAnn);
   expect(await it.calls.read('order', ann)).toMatchObject({ turns: 1 });
-  await expect(it.calls.read('order', it.caller('guest'))).rejects.toThrow('There is no run order of this caller');
+  await expect(it.calls.read('order', it.caller('guest'))).rejects.toThrow(
+    'There is no run order of this caller',
+  );
   await expect(it.calls.close('order', {}, it.caller('guest'))).rejects.toThrow('There is no run');
   await expect(it.calls.read('__proto__:../x', null)).rejects.toThrow();
 });
@@ -252,30 +262,44 @@ test('a step runs once: recorded, joined while its lease lives, unknown after it
   await using it = await openRuns();
   const begun = await it.step({ key: 'charge', token: 'a' });
   expect(begun).toMatchObject({ state: 'run', token: 'a' });
-  expect(await it.step({ key: 'charge', token: 'a' }), 'the same begin again').toMatchObject({ state: 'run' });
+  expect(await it.step({ key: 'charge', token: 'a' }), 'the same begin again').toMatchObject({
+    state: 'run',
+  });
   expect(await it.step({ key: 'charge', token: 'b' })).toMatchObject({ state: 'running' });
   const end = async (body: object) => it.calls.endStep('order', { key: 'charge', ...body }, null);
-  await expect(end({ token: 'b', result: 0 })).rejects.toMatchObject({ problem: { code: 'version_conflict' } });
+  await expect(end({ token: 'b', result: 0 })).rejects.toMatchObject({
+    problem: { code: 'version_conflict' },
+  });
   await expect(end({ result: 0 }), 'nobody decides while it runs').rejects.toMatchObject({
     problem: { code: 'not_waiting' },
   });
   expect(await end({ token: 'a', result: { paid: 1 } })).toMatchObject({ state: 'recorded' });
   expect(await end({ token: 'a', result: { paid: 1 } })).toMatchObject({ state: 'recorded' });
-  await expect(end({ token: 'a', result: 2 })).rejects.toMatchObject({ problem: { code: 'already_decided' } });
-  expect(await it.step({ key: 'charge', token: 'c' })).toMatchObject({ state: 'recorded', result: { paid: 1 } });
+  await expect(end({ token: 'a', result: 2 })).rejects.toMatchObject({
+    problem: { code: 'already_decided' },
+  });
+  expect(await it.step({ key: 'charge', token: 'c' })).toMatchObject({
+    state: 'recorded',
+    result: { paid: 1 },
+  });
   expect(await it.step({ key: 'charge' }, it.caller('ann'))).toMatchObject({ state: 'run' });
-  await expect(it.step({ key: 'charge' }, it.caller('x', 'sealed'))).rejects.toThrow('stores nothing in clear');
+  await expect(it.step({ key: 'charge' }, it.caller('x', 'sealed'))).rejects.toThrow(
+    'stores nothing in clear',
+  );
 });
 
 test('the lease of a dead process: once is unknown until a decision, others run again', async () => {
   await using it = await openRuns();
-  for (const effect of ['once', 'read'] as const) await it.step({ key: effect, effect, lease_ms: 1_000, token: 'dead' });
+  for (const effect of ['once', 'read'] as const)
+    await it.step({ key: effect, effect, lease_ms: 1_000, token: 'dead' });
   await eventually(async () => (await it.step({ key: 'once', token: 'b' })).state).toBe('unknown');
   await eventually(async () => (await it.step({ key: 'read', token: 'b' })).state).toBe('run');
   const decide = async (body: object) => it.calls.endStep('order', { key: 'once', ...body }, null);
   expect(await decide({ again: true })).toMatchObject({ state: 'released' });
   expect(await it.step({ key: 'once', token: 'c' })).toMatchObject({ state: 'run' });
-  await expect(decide({ token: 'dead', result: 1 })).rejects.toMatchObject({ problem: { code: 'version_conflict' } });
+  await expect(decide({ token: 'dead', result: 1 })).rejects.toMatchObject({
+    problem: { code: 'version_conflict' },
+  });
 });
 
 test('a long run costs its thousandth turn what the first one costs, and a pass finds all of them', async () => {
