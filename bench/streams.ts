@@ -65,17 +65,21 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
   const parts = { redis: redis.pid, provider: provider.pid, worker: worker.pid, api: api.pid };
   const fromProvider = startReader('provider', providerUrl);
   const fromService = startReader('service', apiUrl);
+  const fromEndpoint = startReader('provider', `${apiUrl}/openai`);
+  const readers = [fromProvider, fromService, fromEndpoint];
   try {
     // Brings code and connections up to temperature, those of the readers too.
-    for (const reader of [fromProvider, fromService]) await readStreams(reader, WARM_UP);
+    for (const reader of readers) await readStreams(reader, WARM_UP);
     const idle = statusMiB(worker.pid, 'VmRSS');
     const alone = await measured('provider itself, fetch', { provider: parts.provider }, plan, fromProvider);
     const through = await measured('service, event stream', parts, plan, fromService);
+    const endpoint = await measured('model endpoint, fetch', parts, plan, fromEndpoint);
     const after = statusMiB(worker.pid, 'VmRSS');
     const memory = `worker: ${idle} MiB resident before, ${after} after, ${statusMiB(worker.pid, 'VmHWM')} at most`;
-    return { text: report(plan, [alone, through], memory), figures: figuresOf(plan, through) };
+    const figures = { ...figuresOf(plan, through), ...figuresOf(plan, endpoint, 'endpoint_') };
+    return { text: report(plan, [alone, through, endpoint], memory), figures };
   } finally {
-    for (const reader of [fromProvider, fromService]) if (reader.connected) reader.disconnect();
+    for (const reader of readers) if (reader.connected) reader.disconnect();
     await Promise.all([worker, api, provider].map((child) => child.stop()));
   }
 }
@@ -152,12 +156,12 @@ function sumUp(readings: readonly StreamReading[]): Omit<Row, 'source' | 'costs'
 }
 
 /** Of the answers that came through the service. */
-function figuresOf({ streams }: StreamPlan, { first, delays, cpuUs }: Row): Record<string, number> {
+function figuresOf({ streams }: StreamPlan, { first, delays, cpuUs }: Row, of = ''): Record<string, number> {
   const name = String(streams);
   return {
-    [`first_piece_${name}_ms`]: first.p50Ms,
-    [`piece_${name}_ms`]: delays.p50Ms,
-    [`piece_${name}_us`]: cpuUs,
+    [`${of}first_piece_${name}_ms`]: first.p50Ms,
+    [`${of}piece_${name}_ms`]: delays.p50Ms,
+    [`${of}piece_${name}_us`]: cpuUs,
   };
 }
 

@@ -66,6 +66,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   http: ['contract', 'platform/telemetry', 'platform/redis', 'platform/bounds', 'http/access'],
   'http/mcp': ['contract', 'platform/bounds'],
+  'features/model-endpoint': [
+    'contract',
+    'platform/telemetry',
+    'platform/bounds',
+    'models',
+    'worker/executors',
+    'http/access',
+    'http',
+    'http/mcp',
+  ],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -92,6 +102,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/queue-api',
     'http',
     'http/mcp',
+    'features/model-endpoint',
   ],
   'cli/doctor': [
     'contract',

@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '11cfd4d9b242f8a61891f3b3caf8a7c5dcae05f189f40354bead71d4a07086dd';
+export const CONTRACT_SHA256 = 'ec9e86a11e96e01dbe72ebc065a5021bc3c78928e7e00c142bc81c2ad0433047';

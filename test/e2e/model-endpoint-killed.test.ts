@@ -6,7 +6,9 @@ import { install } from '../support/installation.ts';
 import { json, sse, startProvider, STREAM_HEAD, streamed } from '../support/provider-server.ts';
 
 const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
-const WHOLE = { choices: [{ index: 0, message: { role: 'assistant', content: 'whole' }, finish_reason: 'stop' }] };
+const WHOLE = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'whole' }, finish_reason: 'stop' }],
+};
 
 // Issue 37, A2 and A3: bytes of two answers are never joined, and an answer that has not begun comes from the next attempt.
 test('kill -9 of the worker: a stream ends in an error of its wire, a whole answer comes from the next worker', async () => {

@@ -85,8 +85,16 @@ const WHOLE: readonly (readonly [name: string, family: Family, path: string, tex
 ];
 
 const ERRORS: readonly (readonly [status: number, type: string, body: string])[] = [
-  [400, 'application/json', '{"error":{"message":"Unknown parameter: \'x\'.","type":"invalid_request_error","param":"x","code":null},"more":1}'],
-  [401, 'application/json; charset=utf-8', '{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}'],
+  [
+    400,
+    'application/json',
+    '{"error":{"message":"Unknown parameter: \'x\'.","type":"invalid_request_error","param":"x","code":null},"more":1}',
+  ],
+  [
+    401,
+    'application/json; charset=utf-8',
+    '{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',
+  ],
   [403, 'text/html', '<html><head><title>403 Forbidden</title></head></html>\n'],
   [404, 'application/json', '{"error":{"code":404,"message":"models/m is not found","status":"NOT_FOUND"}}'],
   [413, 'text/plain', 'Payload Too Large'],

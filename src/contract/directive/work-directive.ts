@@ -189,10 +189,9 @@ const embedFields = {
 };
 
 /** Values of headers and queries are short; a body has the bound of arguments. */
-const passedOnSchema = z.record(z.string().max(64), z.string().max(1_024)).refine(
-  (members) => Object.keys(members).length <= 16,
-  'at most 16 members',
-);
+const passedOnSchema = z
+  .record(z.string().max(64), z.string().max(1_024))
+  .refine((members) => Object.keys(members).length <= 16, 'at most 16 members');
 
 const requestFields = {
   type: z
@@ -203,7 +202,9 @@ const requestFields = {
   ...modelFields,
   wire: z
     .enum(MODEL_WIRES)
-    .describe('Form of the request, which names the endpoint of the API: only providers of this form answer.'),
+    .describe(
+      'Form of the request, which names the endpoint of the API: only providers of this form answer.',
+    ),
   body: orEncrypted(z.string().min(2)).describe(
     'Body of the request as JSON text, or that text encrypted. It is sent as it is, except for the name of the model and the parameters that the configuration sets.',
   ),

@@ -5,7 +5,13 @@ import type { FastifyReply } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { familyOf, type ModelWire } from '../../contract/model/model-wire.ts';
-import { type RawAnswer, rawAnswerSchema, type RawHead, type RawTurn, rawTurnSchema } from '../../contract/model/raw-answer.ts';
+import {
+  type RawAnswer,
+  rawAnswerSchema,
+  type RawHead,
+  type RawTurn,
+  rawTurnSchema,
+} from '../../contract/model/raw-answer.ts';
 import { ServiceUnavailable } from '../../contract/problem.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../../contract/signal/signal.ts';
 import type { NextStep } from '../../platform/bounds/steps.ts';
@@ -29,17 +35,17 @@ export interface CallerOptions {
 
 type RawSignal = Extract<Signal, { type: 'ai.llm.raw' }>;
 
-/** `cut`: the caller is gone, or the service stops: the call may go on. */
-export type Given = 'whole' | 'cut';
+/** The call may go on where the caller is gone or the service stops (`cut`), or where it got an error after a part (`broken`). */
+export type Given = 'whole' | 'cut' | 'broken';
 
 /** Rejects where nothing was given yet, and the log cannot be read. */
 export async function answerCaller(reply: FastifyReply, options: CallerOptions): Promise<Given> {
-  const { client, target, signal, wire } = options;
+  const { client, target, signal } = options;
   const answer = createCallersAnswer(reply, options);
   try {
     for await (const each of client.signals(target.requestId, { signal })) {
       if ((each.data as { call_id?: unknown }).call_id !== target.directiveId) continue;
-      if (each.type === 'ai.llm.raw' && !(await answer.take(each))) return 'whole';
+      if (each.type === 'ai.llm.raw' && !(await answer.take(each))) return 'broken';
       if (isTerminalSignal(each)) {
         await answer.end(each);
         return 'whole';
@@ -50,18 +56,23 @@ export async function answerCaller(reply: FastifyReply, options: CallerOptions):
   } catch (error) {
     if (signal.aborted) return 'cut';
     if (!answer.isBegun()) throw error;
-    answer.breakOff(lostLog(wire));
-    return 'whole';
+    answer.breakOff(LOST_LOG);
+    return 'broken';
   }
 }
 
-function lostLog(_wire: ModelWire): WireError {
-  const message = 'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.';
-  return { status: 503, code: 'unavailable', message, retryAfterSeconds: 1, isWorthRetry: true };
-}
+const LOST_LOG: WireError = {
+  status: 503,
+  code: 'unavailable',
+  message:
+    'The service cannot read the rest of the answer at present; the call goes on, and a repeat joins it.',
+  retryAfterSeconds: 1,
+  isWorthRetry: true,
+};
 
 function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
-  const { client, wire, target, headers, signal, unread, nextStep } = options;
+  const { client, wire, target, signal, unread, nextStep } = options;
+  const headers = { 'cache-control': 'no-store', ...options.headers };
   const { raw } = reply;
   /** The attempt whose stream the caller reads; null: nothing was sent. */
   let attempt: number | null = null;
@@ -89,7 +100,10 @@ function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
     raw.end(errorEvent(wire, error));
   }
 
-  async function sendWhole({ status, headers: own, body }: RawAnswer, more: Record<string, string> = {}): Promise<void> {
+  async function sendWhole(
+    { status, headers: own, body }: RawAnswer,
+    more: Record<string, string> = {},
+  ): Promise<void> {
     await reply
       .code(status)
       .headers({ ...own, ...headers, ...more })
@@ -150,9 +164,13 @@ function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
           : result.payload;
         return succeeded(payload, of, data.metadata);
       }
-      const { answer, error } = { answer: rawAnswerSchema.safeParse(result.error.details['answer']), ...result };
+      const { answer, error } = {
+        answer: rawAnswerSchema.safeParse(result.error.details['answer']),
+        ...result,
+      };
       // A refusal of the provider is its answer, and a later attempt has replaced that of an earlier one.
-      if (answer.success && attempt === null && !answer.data.streamed) return sendWhole(answer.data, NO_RETRY);
+      if (answer.success && attempt === null && !answer.data.streamed)
+        return sendWhole(answer.data, NO_RETRY);
       if (answer.success && answer.data.streamed && answer.data.body !== '' && (attempt ?? of) === of)
         return sendRest(answer.data, of);
       return fail(errorOfEnvelope(error));
@@ -176,6 +194,6 @@ function otherAttempt(): WireError {
 }
 
 function notKept(): WireError {
-  const message = 'The answer was not kept whole: the request has no room for it (limits.request_bytes).';
+  const message = 'The answer was not kept whole: it is larger than a request may hold (limits.request_bytes).';
   return { status: 502, code: 'request_full', message, retryAfterSeconds: null, isWorthRetry: false };
 }

@@ -21,7 +21,7 @@ interface WrittenCall {
 }
 
 export interface AnswerReader {
-  /** Reads one event of a stream, or a whole answer. Returns the pieces that it adds. */
+  /** Reads one event of a stream, or a whole answer. Returns the chunks that it adds. */
   take(event: unknown): AnswerPiece[];
   /** Reads the end marker of a stream. */
   end(): void;
@@ -46,7 +46,7 @@ export interface ReadAnswer {
 
 /** The state of a reading, which the reader of a wire fills in. */
 interface Reading extends ReadAnswer {
-  /** By their place in the answer, as the provider counts. */
+  /** Tool calls by their place in the answer, as the provider counts. */
   readonly calls: Map<number, WrittenCall>;
   isEnded: boolean;
   /** Whether something of an answer was read. */
@@ -143,7 +143,11 @@ const thinking = (text: unknown): AnswerPiece => ({ kind: 'thinking', text: text
 
 /** Input that is JSON already becomes the text that the other wires have. */
 function inputText(value: unknown): string {
-  return typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+  return typeof value === 'string'
+    ? value
+    : value === undefined || value === null
+      ? ''
+      : JSON.stringify(value);
 }
 
 const readChat: Read = (event, reading) => {
@@ -168,7 +172,8 @@ const readChat: Read = (event, reading) => {
 const readResponses: Read = (event, reading) => {
   const { type, delta, output_index: index } = event;
   const place = Number.isInteger(index) ? Number(index) : 0;
-  if (event['object'] === 'response') return [...responseItems(event, reading), ...responseEnd(event, reading)];
+  if (event['object'] === 'response')
+    return [...responseItems(event, reading), ...responseEnd(event, reading)];
   if (typeof type === 'string' && type.startsWith('response.')) reading.isAnswer = true;
   switch (type) {
     case 'response.output_text.delta':
@@ -215,7 +220,9 @@ function responseItems({ output }: Members, reading: Reading): AnswerPiece[] {
     if (type === 'function_call')
       return callPiece(reading, place, { id: textIn(call_id), name: textIn(name), input: inputText(input) });
     const parts = listIn(item[type === 'reasoning' ? 'summary' : 'content']);
-    return parts.map(({ text, refusal }) => (type === 'reasoning' ? thinking(text) : content(text ?? refusal)));
+    return parts.map(({ text, refusal }) =>
+      type === 'reasoning' ? thinking(text) : content(text ?? refusal),
+    );
   });
 }
 
@@ -279,7 +286,11 @@ function wholeMessage(answer: Members, reading: Reading): AnswerPiece[] {
 }
 
 /** A stream begins a call with an empty input, and writes it afterwards. */
-function blockPieces({ type, id, name, input, ...block }: Members, place: number, reading: Reading): AnswerPiece[] {
+function blockPieces(
+  { type, id, name, input, ...block }: Members,
+  place: number,
+  reading: Reading,
+): AnswerPiece[] {
   if (type === 'tool_use') {
     const isEmpty = isObject(input) && Object.keys(input).length === 0;
     const written = isEmpty ? '' : inputText(input);
@@ -347,7 +358,9 @@ const readCounts: Read = (event, reading) => {
   const { model, usage, data, embedding, embeddings } = event;
   if (typeof model === 'string') reading.model = model;
   if (isObject(usage)) reading.usage = openaiUsage(usage);
-  reading.isAnswer = [data, embedding, embeddings, event['input_tokens']].some((member) => member !== undefined);
+  reading.isAnswer = [data, embedding, embeddings, event['input_tokens']].some(
+    (member) => member !== undefined,
+  );
   if (reading.isAnswer) reading.finish = 'stop';
   return [];
 };

@@ -26,7 +26,7 @@ interface Member {
 
 /** The members at the top of an object that `JSON.parse` has read. */
 function* members(text: string): Generator<Member> {
-  let at = after(SPACE, text, text.startsWith('\u{feff}') ? 1 : 0) + 1;
+  let at = after(SPACE, text, 0) + 1;
   for (;;) {
     at = after(SPACE, text, at);
     if (text[at] !== '"') return;

@@ -20,7 +20,7 @@ import { namedModel } from './model-choice.ts';
 import { passedOn } from './provider-request.ts';
 import type { ModelCall, ModelTarget, TurnOfRun, TurnsOfRun } from './turns-of-run.ts';
 
-/** What belongs to a tenant. */
+/** Parts of the endpoint that each tenant has. */
 export interface TenantCalls {
   /** The service's own client: a call is followed, and cancelled, on behalf of the service. */
   readonly own: DirectiveClient;
@@ -69,7 +69,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
 
   async function placed(call: ModelCall, { headers }: FastifyRequest, run: string | null): Promise<Placed> {
     if (run === null) return placedAlone(call, headers);
-    if (turns === null) throw new DirectiveRefused(problem('not_found', { detail: 'This service keeps no runs of other programs.' }));
+    if (turns === null)
+      throw new DirectiveRefused(
+        problem('not_found', { detail: 'This service keeps no runs of other programs.' }),
+      );
     const principal = options.principal();
     const first = await turns.turnFor(run, call, headers, principal, null);
     const state = await stateOf(first);
@@ -83,13 +86,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     const { waits } = options.tenant();
     const caller = options.principal()?.id ?? '';
     const key = headers['idempotency-key'];
-    if (key !== undefined) {
-      const target = keyedTarget(key, caller);
-      const state = await stateOf(target, call);
-      return { target, run: null, state: state === 'failed' ? 'ended' : state };
-    }
+    const retry = Number(headers['x-stainless-retry-count'] ?? 0);
+    if (key !== undefined) return placedUnder(call, key, { caller, retry });
     const name = callName(call, caller);
-    if (Number(headers['x-stainless-retry-count'] ?? 0) > 0) {
+    if (retry > 0) {
       const requestId = await waits.markedBy(name);
       const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
       const state = target === null ? 'failed' : await stateOf(target);
@@ -99,6 +99,21 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     // A retry that finds no mark is a call of its own.
     void waits.mark(name, target.requestId, RETRIED_WITHIN_MS).catch(() => {});
     return { target, run: null, state: 'new' };
+  }
+
+  /** The same key is the same call; where it has failed, a retry of an SDK is another one. */
+  async function placedUnder(
+    call: ModelCall,
+    key: unknown,
+    { caller, retry }: { caller: string; retry: number },
+  ): Promise<Placed> {
+    const first = keyedTarget(key, caller);
+    const state = await stateOf(first, call);
+    if (state !== 'failed') return { target: first, run: null, state };
+    if (!(retry > 0)) return { target: first, run: null, state: 'ended' };
+    const target = keyedTarget(`${String(key)}.${retry}`, caller);
+    const again = await stateOf(target, call);
+    return { target, run: null, state: again === 'failed' ? 'ended' : again };
   }
 
   /** `same`: the call that its content must be, where its caller names it. */
@@ -139,7 +154,12 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 
   return {
-    async handle(call: ModelCall, request: FastifyRequest, reply: FastifyReply, run: string | null): Promise<void> {
+    async handle(
+      call: ModelCall,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      run: string | null,
+    ): Promise<void> {
       const place = shared.places.take(request);
       reply.raw.once('close', place.leave);
       const calls = options.tenant();
@@ -169,7 +189,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
           beforeEnd: async (turn) => noteAnswered(placement, turn, isReplayed),
         });
       } finally {
-        leave(given === 'cut' && !shared.stop.aborted ? 'lost' : 'done');
+        leave(given === 'whole' || shared.stop.aborted ? 'done' : 'lost');
       }
       if (given === 'cut') leaveReply(reply);
     },
@@ -222,7 +242,9 @@ function departuresOf(
 /** The same key of the same caller is the same call. */
 function keyedTarget(key: unknown, caller: string): ModelTarget {
   if (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key))
-    throw refusedAt('invalid_header', [{ path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' }]);
+    throw refusedAt('invalid_header', [
+      { path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' },
+    ]);
   const ids = keyedIdsOf(hash('sha256', `model ${caller} ${key}`, 'hex'));
   return { requestId: ids.request, directiveId: ids.directive(0) };
 }

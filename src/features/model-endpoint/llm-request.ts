@@ -1,6 +1,5 @@
 /** llm_request: one request of a caller, sent to its provider as it is; the answer is kept as it came, and read beside that.
  *  It must never change a byte of the answer, nor let a key of the provider into it. */
-import { APICallError } from '@ai-sdk/provider';
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { type HideText, hiding } from '../../contract/json/secret-text.ts';
 import { llmRequestSchema, type LlmRequest } from '../../contract/directive/work-directive.ts';
@@ -9,7 +8,7 @@ import { familyOf, operationOfWire, speaks } from '../../contract/model/model-wi
 import type { RawAnswer, RawTurn } from '../../contract/model/raw-answer.ts';
 import { MAX_ERROR_BYTES } from '../../models/answers/answer-limits.ts';
 import type { AnswerPiece } from '../../models/answers/answer-collector.ts';
-import { failure, type ModelFailure, modelFailure } from '../../models/answers/model-failure.ts';
+import { failure, type ModelFailure, modelFailure, refusedCall } from '../../models/answers/model-failure.ts';
 import { reportedError } from '../../models/answers/provider-status.ts';
 import { RefusedAnswer } from '../../models/answers/refused-answer.ts';
 import { type SpentTokens, spentTokens } from '../../models/answers/spent-tokens.ts';
@@ -235,15 +234,9 @@ async function refusedBy(made: Call, response: Response): Promise<Execution> {
   const { bytes } = await boundedBody(response.body, MAX_ERROR_BYTES);
   const body = hide(bytes.toString('utf8'));
   made.answer = { ...headOf(response, hide), streamed: false, body };
-  const thrown = new APICallError({
-    message: '',
-    url: '',
-    requestBodyValues: {},
-    statusCode: response.status,
-    responseHeaders: Object.fromEntries([...response.headers].map(([name, value]) => [name, hide(value)])),
-    responseBody: body,
-  });
-  return failed(made, modelFailure(thrown, ref, Date.now()));
+  const headers = Object.fromEntries([...response.headers].map(([name, value]) => [name, hide(value)]));
+  const refusal = { status: response.status, message: '', body, headers };
+  return failed(made, refusedCall(refusal, ref, Date.now()));
 }
 
 /** The failure of an error in the body of a success. */
@@ -251,15 +244,9 @@ function reportedFailure({ ref, hide }: Call, error: unknown): ModelFailure {
   const response = (error as { response?: unknown }).response;
   const reported = reportedError(error) ?? reportedError(response);
   const body = hide(JSON.stringify(error).slice(0, MAX_ERROR_BYTES));
-  const thrown = new APICallError({
-    message: hide(reported?.members.message ?? 'the provider reports an error'),
-    url: '',
-    requestBodyValues: {},
-    statusCode: reported?.status ?? 500,
-    responseHeaders: {},
-    responseBody: body,
-  });
-  return { ...modelFailure(thrown, ref, Date.now()), mayHaveCost: true };
+  const message = hide(reported?.members.message ?? 'the provider reports an error');
+  const refusal = { status: reported?.status ?? 500, message, body, headers: {} };
+  return { ...refusedCall(refusal, ref, Date.now()), mayHaveCost: true };
 }
 
 function interrupted({ ref }: Call): ModelFailure {
@@ -296,9 +283,12 @@ async function failed(made: Call, found: ModelFailure): Promise<Execution> {
   return failedExecution(detailed, spentOn(made, found), metadata);
 }
 
-function spentOn({ reader, tokens, directive, answer }: Call, { mayHaveCost }: ModelFailure): SpentTokens | null {
+function spentOn(
+  { reader, tokens, directive }: Call,
+  { mayHaveCost }: ModelFailure,
+): SpentTokens | null {
   const { usage, text, thinking } = reader.answer;
-  if (directive.wire === 'anthropic_count_tokens' || (!mayHaveCost && answer?.status !== 200)) return null;
+  if (directive.wire === 'anthropic_count_tokens' || !mayHaveCost) return null;
   const reported = { input: usage?.input_tokens ?? null, output: usage?.output_tokens ?? null };
   return spentTokens(reported, tokens.input, text.length + thinking.length);
 }

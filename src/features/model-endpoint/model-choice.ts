@@ -19,7 +19,9 @@ export function namedModel(name: string, family: WireFamily, { aliases, provider
   const own = others.length === 0 ? first : theOne(among, family);
   if (own !== null) return { model: `${own[0]}:${name}` };
   const names = among.map(([provider]) => `${provider}:${name}`).slice(0, 10);
-  throw refused(`several providers may have the model "${name.slice(0, 128)}": name one of ${names.join(', ')}`);
+  throw refused(
+    `several providers may have the model "${name.slice(0, 128)}": name one of ${names.join(', ')}`,
+  );
 }
 
 /** The provider with the family's own name, or the only one of its type; null: there is none. */
@@ -69,7 +71,12 @@ export function modelList(
 ): object {
   switch (family) {
     case 'openai': {
-      const data = models.map(({ id, provider }) => ({ id, object: 'model', created: 0, owned_by: provider }));
+      const data = models.map(({ id, provider }) => ({
+        id,
+        object: 'model',
+        created: 0,
+        owned_by: provider,
+      }));
       return { object: 'list', data };
     }
     case 'anthropic': {

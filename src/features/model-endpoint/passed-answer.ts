@@ -9,6 +9,7 @@ import {
   EMBEDDING_LIMITS,
   END_GRACE_MS,
   LANGUAGE_LIMITS,
+  MAX_ERROR_BYTES,
   MAX_STREAM_BYTES,
 } from '../../models/answers/answer-limits.ts';
 import { RefusedAnswer } from '../../models/answers/refused-answer.ts';
@@ -84,7 +85,7 @@ function tooLarge(excess: string): RefusedAnswer {
 }
 
 export interface StreamTaker {
-  /** Whole events, and the pieces that they add to the answer. The next ones are read once it has resolved. */
+  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved. */
   take(text: string, pieces: readonly AnswerPiece[]): Promise<void>;
   /** From now on each chunk must follow within the idle limit; not while what came is taken. */
   readonly limits: { expectNext(): void; pause(): void };
@@ -95,7 +96,11 @@ export interface StreamTaker {
  * Reads a stream to its end. Returns what was not taken: the events from its end marker, or from an error, on; and a last one that is not
  * whole. Throws `RefusedAnswer` for a stream or an event that is too large.
  */
-export async function readStream(body: Body, reader: AnswerReader, { take, limits, signal }: StreamTaker): Promise<string> {
+export async function readStream(
+  body: Body,
+  reader: AnswerReader,
+  { take, limits, signal }: StreamTaker,
+): Promise<string> {
   let passing = '';
   let rest = '';
   let pieces: AnswerPiece[] = [];
@@ -132,6 +137,8 @@ export async function readStream(body: Body, reader: AnswerReader, { take, limit
     bytes += read.value.length;
     if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
     cutter.push(read.value);
+    // An error is the end, whatever follows it.
+    if (reader.error() !== null && rest.length > MAX_ERROR_BYTES) break;
     if (passing !== '' || pieces.length > 0) await take(passing, pieces);
     [passing, pieces] = ['', []];
     limits.expectNext();

@@ -6,7 +6,11 @@ import { familyOf, type ModelWire, operationOfWire } from '../../contract/model/
 import { azureAddress } from '../../models/cloud-providers.ts';
 import { OWN_URL } from '../../models/providers.ts';
 import type { AzureOptions, RemoteProviderOptions } from '../../models/requests/provider-options.ts';
-import { type ModelSettings, type Params, withConfiguredParams } from '../../models/requests/request-params.ts';
+import {
+  type ModelSettings,
+  type Params,
+  withConfiguredParams,
+} from '../../models/requests/request-params.ts';
 import { withModel } from './body-model.ts';
 
 /** A provider whose API takes requests as they are. */

@@ -36,7 +36,9 @@ export function googlePath(rest: string): { model: string; wire: ModelWire } {
   if (colon > 0 && wire !== undefined) return { model: rest.slice(0, colon), wire };
   const methods = [...GOOGLE_METHODS.keys()].join(', ');
   throw new DirectiveRefused(
-    problem('not_found', { detail: `the path ends in a model and one of ${methods}, as in models/name:generateContent` }),
+    problem('not_found', {
+      detail: `the path ends in a model and one of ${methods}, as in models/name:generateContent`,
+    }),
   );
 }
 
@@ -46,7 +48,8 @@ export function readCall({ body }: FastifyRequest, wire: ModelWire, inPath: stri
   if (!isObject(value)) throw refusedAt('invalid_body', [{ path: '', message: 'must be a JSON object' }]);
   const model = inPath ?? value['model'];
   if (typeof model !== 'string' || model === '' || model.length > 256) {
-    const message = 'must name a model in 1 to 256 characters: an alias, provider:model, or a name of the provider';
+    const message =
+      'must name a model in 1 to 256 characters: an alias, provider:model, or a name of the provider';
     throw refusedAt('invalid_body', [{ path: 'model', message }]);
   }
   const isStreamed = wire === 'google_stream' || value['stream'] === true;

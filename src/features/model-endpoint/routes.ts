@@ -3,6 +3,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import type { WireFamily } from '../../contract/model/model-wire.ts';
+import { identifierSchema } from '../../contract/identifiers.ts';
+import { refusedAt } from '../../contract/json/field-error.ts';
 import { withoutKeys } from '../../contract/json/secret-text.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApiFeature } from '../../http/api.ts';
@@ -62,12 +64,21 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer: Handler): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
     (await answer(request, reply)) ?? reply;
-  app.route({ method, url, schema: { hide: true }, config: { rule: 'submit', lasts: true }, handler } as never);
+  app.route({
+    method,
+    url,
+    schema: { hide: true },
+    config: { rule: 'submit', lasts: true },
+    handler,
+  } as never);
 }
 
 function runOf({ params, headers }: FastifyRequest): string | null {
   const run = (params as { run?: string }).run ?? headers['adjutant-run'];
-  return typeof run === 'string' && run !== '' ? run : null;
+  if (run === undefined) return null;
+  const read = identifierSchema.safeParse(run);
+  if (read.success) return read.data;
+  throw refusedAt('invalid_header', [{ path: 'adjutant-run', message: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' }]);
 }
 
 /** Each SDK sends its key in a header of its own. */
@@ -83,10 +94,7 @@ function readKeys(app: App): void {
 const DEEPEST = 1_024;
 
 /** The body as its caller wrote it, beside its value. */
-function readText(
-  scope: FastifyInstance,
-  { bodyBytes, bodyValues }: ModelRoutesOptions['limits'],
-): void {
+function readText(scope: FastifyInstance, { bodyBytes, bodyValues }: ModelRoutesOptions['limits']): void {
   scope.addHook('onRoute', (each) => void (each.bodyLimit = bodyBytes));
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {

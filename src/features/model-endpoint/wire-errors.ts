@@ -47,8 +47,17 @@ export function errorOfEnvelope({ type, message, details }: ErrorEnvelope): Wire
   };
 }
 
-export function errorOfProblem({ status, code, detail, title }: Problem, retryAfterSeconds: number | null): WireError {
-  return { status, code, message: detail ?? title, retryAfterSeconds, isWorthRetry: retryAfterSeconds !== null };
+export function errorOfProblem(
+  { status, code, detail, title }: Problem,
+  retryAfterSeconds: number | null,
+): WireError {
+  return {
+    status,
+    code,
+    message: detail ?? title,
+    retryAfterSeconds,
+    isWorthRetry: retryAfterSeconds !== null,
+  };
 }
 
 const OPENAI_TYPES: Readonly<Record<number, string>> = {

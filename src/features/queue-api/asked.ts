@@ -88,7 +88,13 @@ export function askedBy(data: unknown, job: JobFacts, customTypes: CustomTypes):
 }
 
 /** Types with fields of retry and priority. Those of modules have what their authors gave them. */
-const WORK_TYPES: ReadonlySet<unknown> = new Set(['tool_exec', 'llm_stream', 'llm_generate', 'llm_embed', 'llm_request']);
+const WORK_TYPES: ReadonlySet<unknown> = new Set([
+  'tool_exec',
+  'llm_stream',
+  'llm_generate',
+  'llm_embed',
+  'llm_request',
+]);
 
 function memberErrors({ token, traceparent }: { token: unknown; traceparent: unknown }): FieldError[] {
   const isToken = token === undefined || (typeof token === 'string' && /^[\x21-\x7E]+$/.test(token));

@@ -94,8 +94,13 @@ function notRead({ reason, message }: RefusedAnswer, details: Details): ModelFai
   );
 }
 
+/** The failure of a refusal whose response was read without a provider's client. */
+export function refusedCall(refusal: Refusal, ref: ModelRef, now: number): ModelFailure {
+  return fromStatus({ ...refusal, message: explanationIn(refusal.body) || refusal.message }, ref, now);
+}
+
 /** A status in a response, or in an error inside a stream. `body`: the provider's own text. */
-interface Refusal {
+export interface Refusal {
   status: number;
   message: string;
   body: string;

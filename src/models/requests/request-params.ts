@@ -118,7 +118,9 @@ export function withConfiguredParams(
     const names = namesOf(name);
     const to = newName(rule);
     const present = names.filter((each) => memberAt(whole, each) !== undefined);
-    if (to === null) for (const each of present.length === 0 ? [names[0] ?? name] : present) override(whole, placed(each, rule));
+    if (to === null)
+      for (const each of present.length === 0 ? [names[0] ?? name] : present)
+        override(whole, placed(each, rule));
     else if (present[0] !== undefined) {
       const value = memberAt(whole, present[0]);
       for (const each of present) override(whole, placed(each, null));

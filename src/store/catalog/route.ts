@@ -156,7 +156,10 @@ function requestRoute(directive: LlmRequest, { aliases, providers }: ModelTable)
   if (route.kind === 'lane' || modelRoute(directive, { aliases, providers }).kind === 'ended') return route;
   const named = directive.model || directive.model_alias;
   const message = `no provider of "${named}" answers requests in the form of ${family}; ${speaking.length === 0 ? 'none is configured' : `those are ${speaking.map(([name]) => name).join(', ')}`}`;
-  return { kind: 'ended', error: errorEnvelope('unknown_model', message, { field: 'model', wire: directive.wire }) };
+  return {
+    kind: 'ended',
+    error: errorEnvelope('unknown_model', message, { field: 'model', wire: directive.wire }),
+  };
 }
 
 function modelRoute(directive: ModelChoice, table: ModelTable): Route {

@@ -80,6 +80,7 @@ test.each<[string, SubmittedDirective]>([
   ['no arguments', { type: 'tool_exec', tool_name: 'x.y', arguments: {} }],
   ['a question', { type: 'llm_generate', model: 'm', context: [{ role: 'user', content: 'q' }] }],
   ['texts', { type: 'llm_embed', model: 'm', texts: ['t'] }],
+  ['a request of a model', { type: 'llm_request', model: 'm', wire: 'openai_chat', body: '{}' }],
   ['a key of its own', { ...(CALL as object), dedupe: { key: 'k', window_ms: 1_000 } } as SubmittedDirective],
 ])('%s in clear are refused', async (_, directive) => {
   await expect(scene.strict.plain.submit(directive)).rejects.toMatchObject(refusal());

@@ -37,9 +37,16 @@ const provider = shared(async () =>
   startProvider(async (response, request, index) => {
     const body = request.body as { model: string; stream?: boolean };
     const answer = (() => {
-      if (body.model === 'broken') return json(529, { error: { type: 'overloaded_error', message: 'Overloaded' } });
-      if (body.model === 'refused') return json(400, { error: { message: 'max_tokens is too large', type: 'invalid_request_error' } });
-      if (request.path.endsWith('/embeddings')) return json(200, { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1, 2] }], usage });
+      if (body.model === 'broken')
+        return json(529, { error: { type: 'overloaded_error', message: 'Overloaded' } });
+      if (body.model === 'refused')
+        return json(400, { error: { message: 'max_tokens is too large', type: 'invalid_request_error' } });
+      if (request.path.endsWith('/embeddings'))
+        return json(200, {
+          object: 'list',
+          data: [{ object: 'embedding', index: 0, embedding: [1, 2] }],
+          usage,
+        });
       if (request.path.endsWith('/count_tokens')) return json(200, { input_tokens: 12 });
       if (request.path.endsWith('/responses')) return streamed(OPENAI_RESPONSES);
       if (request.path.endsWith('/messages')) return body.stream ? streamed(ANTHROPIC) : json(200, MESSAGE);
@@ -62,7 +69,11 @@ const redis = useRedis();
 const service = shared(async () =>
   startService({
     redisUrl: redis.url,
-    environment: { OPENAI_API_KEY: 'sk-openai-0123', ANTHROPIC_API_KEY: 'sk-ant-0123', ADJUTANT_ADMIN_KEY: ADMIN },
+    environment: {
+      OPENAI_API_KEY: 'sk-openai-0123',
+      ANTHROPIC_API_KEY: 'sk-ant-0123',
+      ADJUTANT_ADMIN_KEY: ADMIN,
+    },
     config: {
       limits: { model_grace_ms: 1 },
       providers: {
@@ -78,7 +89,8 @@ const openai = (options: object = {}) =>
   new OpenAI({ baseURL: `${service.url}/openai/v1`, apiKey: ADMIN, maxRetries: 0, ...options });
 const anthropic = () => new Anthropic({ baseURL: `${service.url}/anthropic`, apiKey: ADMIN, maxRetries: 0 });
 const messages = [{ role: 'user' as const, content: 'hello' }];
-const seenWith = (model: string) => provider.seen.filter(({ body }) => (body as { model: string }).model === model);
+const seenWith = (model: string) =>
+  provider.seen.filter(({ body }) => (body as { model: string }).model === model);
 const client = shared(async () => {
   const made = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
   return Object.assign(made, { [Symbol.asyncDispose]: async () => made.close() });
@@ -86,7 +98,9 @@ const client = shared(async () => {
 
 describe('the SDK of OpenAI', () => {
   test('reads a whole answer, whose directive has the turn, its usage and the bytes', async () => {
-    const { data, response } = await openai().chat.completions.create({ model: 'gpt', messages }).withResponse();
+    const { data, response } = await openai()
+      .chat.completions.create({ model: 'gpt', messages })
+      .withResponse();
     expect(data.choices[0]?.message.content).toBe('hi');
     const requestId = response.headers.get('adjutant-request') ?? '';
     const view = await client.directive(requestId, response.headers.get('adjutant-directive') ?? '');
@@ -107,7 +121,9 @@ describe('the SDK of OpenAI', () => {
     for await (const chunk of data) text += chunk.choices[0]?.delta.content ?? '';
     expect(text).toBe('Hello, wörld 🌍');
     const { signals } = await client.page(response.headers.get('adjutant-request') ?? '');
-    const raw = signals.flatMap((signal) => (signal.type === 'ai.llm.raw' ? [signal.data.text] : [])).join('');
+    const raw = signals
+      .flatMap((signal) => (signal.type === 'ai.llm.raw' ? [signal.data.text] : []))
+      .join('');
     expect(OPENAI_CHAT.startsWith(raw)).toBe(true);
     const pieces = signals.flatMap((signal) => (signal.type === 'ai.llm.delta' ? [signal.data.delta] : []));
     expect(pieces.join('')).toBe(text);
@@ -125,7 +141,9 @@ describe('the SDK of OpenAI', () => {
     const { data } = await openai().embeddings.create({ model: 'gpt', input: 'a', encoding_format: 'float' });
     expect(data[0]?.embedding).toEqual([1, 2]);
     const { data: models } = await openai().models.list();
-    expect(models.map(({ id }) => id)).toEqual(expect.arrayContaining(['chain', 'openai:broken', 'second:own/m']));
+    expect(models.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['chain', 'openai:broken', 'second:own/m']),
+    );
     expect(models.map(({ id }) => id)).not.toContain('claude');
   });
 
@@ -149,10 +167,17 @@ describe('the SDK of Anthropic', () => {
     const { content } = await anthropic().messages.create({ model: 'm', max_tokens: 9, messages });
     expect(content).toEqual([{ type: 'text', text: 'hi' }]);
     const message = await anthropic().messages.stream({ model: 'm', max_tokens: 9, messages }).finalMessage();
-    expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'weather_get', input: { city: 'Paris' } });
+    expect(message.content.at(-1)).toMatchObject({
+      type: 'tool_use',
+      name: 'weather_get',
+      input: { city: 'Paris' },
+    });
     const { input_tokens } = await anthropic().messages.countTokens({ model: 'claude', messages });
     expect(input_tokens).toBe(12);
-    expect(provider.seen.at(-1)?.headers).toMatchObject({ 'x-api-key': 'sk-ant-0123', 'anthropic-version': expect.any(String) as string });
+    expect(provider.seen.at(-1)?.headers).toMatchObject({
+      'x-api-key': 'sk-ant-0123',
+      'anthropic-version': expect.any(String) as string,
+    });
   });
 
   test('throws an error of its own form', async () => {

@@ -26,7 +26,11 @@ const provider = shared(async () =>
   startProvider(async (response, request, index) => {
     if (refusals > 0) {
       refusals -= 1;
-      return json(400, { type: 'error', error: { type: 'invalid_request_error', message: 'no' } })(response, request, index);
+      return json(400, { type: 'error', error: { type: 'invalid_request_error', message: 'no' } })(
+        response,
+        request,
+        index,
+      );
     }
     response.writeHead(200, STREAM_HEAD);
     response.write(ANTHROPIC.slice(0, HALF));
@@ -56,7 +60,8 @@ const told: { target: ModelTarget; answer: AnsweredTurn }[] = [];
 let noting: () => Promise<void> = async () => {};
 const turns: TurnsOfRun = {
   async turnFor(run, { model }, _headers, _principal, failed) {
-    if (run === 'of-others') throw new DirectiveRefused(problem('not_found', { detail: 'there is no such run' }));
+    if (run === 'of-others')
+      throw new DirectiveRefused(problem('not_found', { detail: 'there is no such run' }));
     const target = { requestId: `${run}.${model}`, directiveId: failed === null ? 'turn' : 'turn.again' };
     asked.push({ run, failed, target });
     return { ...target, headers: { 'adjutant-turn': '1' } };
@@ -78,7 +83,10 @@ const api = shared(async () => {
         client: direct,
         tenant: () => ({ own: direct, waits: { mark: async () => {}, markedBy: async () => null } }),
         principal: () => null,
-        models: async () => ({ aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) }),
+        models: async () => ({
+          aliases: new Map(),
+          providers: new Map([['anthropic', { type: 'anthropic' }]]),
+        }),
         turns,
         configured: new Map(),
         limits: { bodyBytes: 100_000, bodyValues: 1_000 },
@@ -167,5 +175,8 @@ test('a turn that has failed is tried again under another id, with the same requ
 test('what the run refuses is refused in the form of the wire', async () => {
   const response = await ask('of-others', 'm');
   expect(response.status).toBe(404);
-  expect(await response.json()).toEqual({ type: 'error', error: { type: 'not_found_error', message: 'there is no such run' } });
+  expect(await response.json()).toEqual({
+    type: 'error',
+    error: { type: 'not_found_error', message: 'there is no such run' },
+  });
 });
