@@ -76,6 +76,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'http/mcp',
   ],
+  'features/foreign-runs': [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'store',
+    'http/access',
+    'http',
+    'features/model-endpoint',
+  ],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -103,6 +112,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'http/mcp',
     'features/model-endpoint',
+    'features/foreign-runs',
   ],
   'cli/doctor': [
     'contract',

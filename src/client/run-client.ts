@@ -40,7 +40,7 @@ export interface ForeignRunClient {
 }
 
 const LEASE_MS = 30_000;
-/** Between two looks at a step that another process runs. */
+/** Longest delay between two begins of a step that another process runs. */
 const LOOK_MS = 500;
 
 /**

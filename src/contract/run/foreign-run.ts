@@ -77,7 +77,7 @@ export const begunStepSchema = z.object({
     .enum(['run', 'recorded', 'running', 'unknown'])
     .describe(
       '`run`: the caller runs the step now. `recorded`: it has ended, with `result` or `error`. `running`: another process holds its lease. ' +
-        '`unknown`: the process of a `once` step died, and nobody knows whether it acted.',
+        '`unknown`: the process of a `once` step died, and it may have acted.',
     ),
   token: tokenSchema.optional().describe('Token for the end and for renewals. Present with `run`.'),
   lease_ms: z

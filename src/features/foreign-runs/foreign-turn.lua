@@ -21,7 +21,7 @@ local function serve(turn, left)
       recent, held = recent .. other .. ',', held + 1
     end
   end
-  -- Who goes on with a branch is in it.
+  -- A pass that repeats a turn of a branch is a branch.
   if get('b:' .. int(turn)) ~= '' then
     set('branch', pass)
   end

@@ -49,8 +49,8 @@ export function normalName(name: string): string {
 }
 
 /**
- * What tells the beginning of the same task from that of another one, though its instructions differ: roles and tools by name, and the last
- * message. '': an answer of a model is in the history, or the call has no history.
+ * Digest that tells the beginning of the same task from that of another one, though its instructions differ: of roles and tools by name, and
+ * the last message. '': an answer of a model is in the history, or the call has no history.
  */
 export function openingShape({ wire, members }: Pick<ModelCall, 'wire' | 'members'>): string {
   const messages = historyOf(members);

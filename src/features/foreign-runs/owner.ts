@@ -1,4 +1,4 @@
-/** Whose a run is, and why nothing new is made of it.
+/** Owners of runs, and the refusals of new calls.
  *  The same name of another caller is another run, so that no caller learns which runs there are. */
 import type { Principal } from '../../http/access/principal.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';

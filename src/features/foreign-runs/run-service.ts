@@ -1,4 +1,4 @@
-/** What programs do with the runs that they lead: steps of their own, the close, the view.
+/** Calls of programs on the runs that they lead: steps of their own, the close, the view.
  *  A step that may have acted never runs again without a decision. */
 import { randomUUID } from 'node:crypto';
 import { readBody } from '../../contract/json/read-input.ts';

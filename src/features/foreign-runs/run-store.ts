@@ -7,7 +7,7 @@ import { newTraceparent } from '../../platform/telemetry/traces/trace-context.ts
 import type { KeySpace } from '../../store/keys.ts';
 import { namedIn, prepareScripts, type ScriptName } from '../../store/scripts.ts';
 
-/** Whose run it is: the same name of another caller is another run. */
+/** Owner of a run: the same name of another caller is another run. */
 export interface RunOwner {
   readonly tenant: string;
   /** Id of the caller; null: no key is asked for. */
