@@ -1,15 +1,14 @@
-/** Issue 37: an agent that nobody here wrote is killed in the middle and started again. Each turn is paid for once, and each `once` tool
+/** Issue 37: an agent that knows nothing of the service (examples/agents/openai.ts) is killed in the middle and started again. Each turn is paid for once, and each `once` tool
  *  runs once, or its outcome is said to be unknown. It looks at what the provider and the tool have counted. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { untilListed } from '../support/eventually.ts';
 import { install, type Installation } from '../support/installation.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
-import { programOf } from '../support/program.ts';
 import { startProvider } from '../support/provider-server.ts';
 import { get } from '../support/public-api.ts';
 
-const AGENT = programOf(fileURLToPath(new URL('../support/servers/foreign-agent.ts', import.meta.url)));
+const AGENT = fileURLToPath(new URL('../../examples/agents/openai.ts', import.meta.url));
 const LONG_MS = 1_500;
 
 interface Sent {
@@ -50,7 +49,12 @@ async function scene() {
   });
   const agent = (url: string): Child =>
     spawnNode([AGENT], {
-      env: { MODEL_URL: `${url}/runs/order-4711/openai/v1`, MCP_URL: `${url}/runs/order-4711/mcp` },
+      env: {
+        OPENAI_BASE_URL: `${url}/runs/order-4711/openai/v1`,
+        OPENAI_API_KEY: 'any',
+        MODEL: 'play:m',
+        MCP_URL: `${url}/runs/order-4711/mcp`,
+      },
     });
   return {
     agent,

@@ -1,9 +1,11 @@
 /** Runs of other programs through the doors that their programs use: the MCP address, the routes and the client of steps (issue 37, section B).
  *  It looks at what the tool has counted and at the public API. */
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { createRunClient } from '../../../../src/client/http-client.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
@@ -11,7 +13,8 @@ import { ERAS, openHost, textOf } from '../../../support/mcp-clients.ts';
 import { askModern } from '../../../support/modern-requests.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { useKeyedService } from '../../../support/keyed-service.ts';
-import { json, startProvider } from '../../../support/provider-server.ts';
+import { type Child, spawnNode } from '../../../support/process.ts';
+import { json, sse, startProvider, STREAM_HEAD } from '../../../support/provider-server.ts';
 import { get } from '../../../support/public-api.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
@@ -19,10 +22,43 @@ import { shared, useRedis } from '../../../support/shared.ts';
 const redis = useRedis();
 const keyed = useKeyedService();
 
+/** A turn that calls a tool, then one that answers. */
+function anthropicTurn(messages: number): object[] {
+  const isFirst = messages === 1;
+  const block = isFirst
+    ? { type: 'tool_use', id: 'toolu_1', name: 'counting__once', input: {} }
+    : { type: 'text', text: '' };
+  const delta = isFirst
+    ? { type: 'input_json_delta', partial_json: '{"label":"anthropic"}' }
+    : { type: 'text_delta', text: 'Refunded.' };
+  const message = {
+    id: 'msg',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+  };
+  const usage = { input_tokens: 3, output_tokens: 1 };
+  return [
+    { type: 'message_start', message: { ...message, usage } },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: isFirst ? 'tool_use' : 'end_turn' }, usage },
+    { type: 'message_stop' },
+  ];
+}
+
 /** Answers with the number of messages that it was sent. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
     const { messages } = request.body as { messages: object[] };
+    if (request.path.endsWith('/messages')) {
+      response.writeHead(200, STREAM_HEAD);
+      response.end(sse(anthropicTurn(messages.length), { named: true }));
+      return;
+    }
     const message = { role: 'assistant', content: `read ${messages.length}` };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     await json(200, { id: `chat-${index}`, object: 'chat.completion', model: 'm', choices })(
@@ -40,7 +76,14 @@ const service = shared(async () => {
   const mcpServers = { counting: ownServerEntry('counting.ts', { COUNTER_FILE: counter }) };
   const running = await startService({
     redisUrl: redis.url,
-    config: { mcpServers, providers: { play: { type: 'openai-compatible', base_url: provider.url } } },
+    environment: { ANTHROPIC_API_KEY: 'sk-ant-0123' },
+    config: {
+      mcpServers,
+      providers: {
+        play: { type: 'openai-compatible', base_url: provider.url },
+        claude: { type: 'anthropic', base_url: provider.url },
+      },
+    },
   });
   await untilListed(running.url, 'counting.once');
   return {
@@ -217,3 +260,34 @@ test('a start names its pass by a header; a fresh answer is asked for by another
   const fresh = await ask('named', [SYSTEM, USER], { 'adjutant-replay': 'off' });
   expect(fresh.place[1]).toBe('2');
 });
+
+test('a step of the Python example runs once for each run', async () => {
+  const program = ['examples/agents/steps.py', service.url];
+  const python = async (run: string) => (await promisify(execFile)('python3', [...program, run])).stdout;
+  const first = await python('python');
+  expect(first).toMatch(/^[0-9a-f]{32}\n$/);
+  expect(await python('python')).toBe(first);
+  expect(await python('python-2')).not.toBe(first);
+});
+
+test('an agent with the SDK of Anthropic, streamed, gets its whole pass from the record', async () => {
+  const env = {
+    ANTHROPIC_BASE_URL: `${service.url}/runs/claude/anthropic`,
+    ANTHROPIC_API_KEY: 'any',
+    MODEL: 'claude:m',
+    MCP_URL: `${service.url}/runs/claude/mcp`,
+  };
+  const agent = async (): Promise<string> => {
+    await using child = stopping(spawnNode(['examples/agents/anthropic.ts'], { env }));
+    return child.waitForLine(/^answer/);
+  };
+  expect(await agent()).toBe('answer: Refunded.');
+  const asked = provider.seen.length;
+  expect(await agent()).toBe('answer: Refunded.');
+  expect(provider.seen).toHaveLength(asked);
+  expect(service.executions('anthropic')).toBe(1);
+});
+
+function stopping(child: Child): Child & AsyncDisposable {
+  return { ...child, [Symbol.asyncDispose]: async () => void (await child.kill9()) };
+}
