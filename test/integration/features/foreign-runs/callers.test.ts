@@ -279,7 +279,7 @@ test('an agent with the SDK of Anthropic, streamed, gets its whole pass from the
   };
   const agent = async (): Promise<string> => {
     await using child = stopping(spawnNode(['examples/agents/anthropic.ts'], { env }));
-    return child.waitForLine(/^answer/);
+    return await child.waitForLine(/^answer/);
   };
   expect(await agent()).toBe('answer: Refunded.');
   const asked = provider.seen.length;
