@@ -1,7 +1,7 @@
 /** Gives a caller the answer of its call as the log has it: the provider's status, headers and bytes, or an error of the wire.
  *  It must never give the end of an answer before the run has noted it, nor join the answers of two attempts. */
+import type { ApiReply } from '../../http/app.ts';
 import { once } from 'node:events';
-import type { FastifyReply } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { familyOf, type ModelWire } from '../../contract/model/model-wire.ts';
@@ -39,7 +39,7 @@ type RawSignal = Extract<Signal, { type: 'ai.llm.raw' }>;
 export type Given = 'whole' | 'cut' | 'broken';
 
 /** Rejects where nothing was given yet, and the log cannot be read. */
-export async function answerCaller(reply: FastifyReply, options: CallerOptions): Promise<Given> {
+export async function answerCaller(reply: ApiReply, options: CallerOptions): Promise<Given> {
   const { client, target, signal } = options;
   const answer = createCallersAnswer(reply, options);
   try {
@@ -70,7 +70,7 @@ const LOST_LOG: WireError = {
   isWorthRetry: true,
 };
 
-function createCallersAnswer(reply: FastifyReply, options: CallerOptions) {
+function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
   const { client, wire, target, signal, unread, nextStep } = options;
   const headers = { 'cache-control': 'no-store', ...options.headers };
   const { raw } = reply;
@@ -194,6 +194,7 @@ function otherAttempt(): WireError {
 }
 
 function notKept(): WireError {
-  const message = 'The answer was not kept whole: it is larger than a request may hold (limits.request_bytes).';
+  const message =
+    'The answer was not kept whole: it is larger than a request may hold (limits.request_bytes).';
   return { status: 502, code: 'request_full', message, retryAfterSeconds: null, isWorthRetry: false };
 }

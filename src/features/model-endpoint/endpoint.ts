@@ -1,7 +1,7 @@
 /** One model call from its request to its answer: where it is kept, whether it is submitted, joined or replayed, and what its caller gets.
  *  It must never submit a call twice that is under way, nor cancel one that another caller waits for. */
+import type { ApiReply, ApiRequest } from '../../http/app.ts';
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import type { Directive, SubmittedDirective } from '../../contract/directive/directive.ts';
 import { IDEMPOTENCY_KEY, keyedIdsOf } from '../../contract/directive/keyed-ids.ts';
@@ -67,7 +67,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   const { client, turns } = options;
   const departures = departuresOf(shared.stop, options);
 
-  async function placed(call: ModelCall, { headers }: FastifyRequest, run: string | null): Promise<Placed> {
+  async function placed(call: ModelCall, { headers }: ApiRequest, run: string | null): Promise<Placed> {
     if (run === null) return placedAlone(call, headers);
     if (turns === null)
       throw new DirectiveRefused(
@@ -82,7 +82,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     return { target, run, state: again === 'failed' ? 'ended' : again };
   }
 
-  async function placedAlone(call: ModelCall, headers: FastifyRequest['headers']): Promise<Placed> {
+  async function placedAlone(call: ModelCall, headers: ApiRequest['headers']): Promise<Placed> {
     const { waits } = options.tenant();
     const caller = options.principal()?.id ?? '';
     const key = headers['idempotency-key'];
@@ -129,7 +129,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 
   /** Another caller of the run may submit the same call at the same time, in a body that differs in what is volatile. */
-  async function submit(call: ModelCall, request: FastifyRequest, { target, run }: Placed): Promise<void> {
+  async function submit(call: ModelCall, request: ApiRequest, { target, run }: Placed): Promise<void> {
     const named = namedModel(call.model, familyOf(call.wire), await options.models());
     const headers = passedOn('headers', request.headers);
     const query = passedOn('query', request.query as Record<string, unknown>);
@@ -154,12 +154,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 
   return {
-    async handle(
-      call: ModelCall,
-      request: FastifyRequest,
-      reply: FastifyReply,
-      run: string | null,
-    ): Promise<void> {
+    async handle(call: ModelCall, request: ApiRequest, reply: ApiReply, run: string | null): Promise<void> {
       const place = shared.places.take(request);
       reply.raw.once('close', place.leave);
       const calls = options.tenant();
@@ -201,7 +196,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
   }
 
   /** A caller of a stopping service repeats the call elsewhere, and joins it there. */
-  function leaveReply(reply: FastifyReply): void {
+  function leaveReply(reply: ApiReply): void {
     if (!shared.stop.aborted || reply.raw.destroyed) return;
     if (reply.sent || reply.raw.headersSent) reply.raw.destroy();
     else throw new ServiceUnavailable('The service is stopping; the call goes on, and a repeat joins it.');

@@ -283,10 +283,7 @@ async function failed(made: Call, found: ModelFailure): Promise<Execution> {
   return failedExecution(detailed, spentOn(made, found), metadata);
 }
 
-function spentOn(
-  { reader, tokens, directive }: Call,
-  { mayHaveCost }: ModelFailure,
-): SpentTokens | null {
+function spentOn({ reader, tokens, directive }: Call, { mayHaveCost }: ModelFailure): SpentTokens | null {
   const { usage, text, thinking } = reader.answer;
   if (directive.wire === 'anthropic_count_tokens' || !mayHaveCost) return null;
   const reported = { input: usage?.input_tokens ?? null, output: usage?.output_tokens ?? null };

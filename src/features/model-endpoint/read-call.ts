@@ -1,6 +1,6 @@
 /** Reads a model call from its HTTP request: the wire by its path, the model, and whether the caller reads a stream.
  *  It must never check what only the provider knows: unknown members pass. */
-import type { FastifyRequest } from 'fastify';
+import type { ApiRequest } from '../../http/app.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import type { ModelWire } from '../../contract/model/model-wire.ts';
@@ -43,7 +43,7 @@ export function googlePath(rest: string): { model: string; wire: ModelWire } {
 }
 
 /** `inPath`: the model, where the path names it. Throws `DirectiveRefused`. */
-export function readCall({ body }: FastifyRequest, wire: ModelWire, inPath: string | null): ModelCall {
+export function readCall({ body }: ApiRequest, wire: ModelWire, inPath: string | null): ModelCall {
   const { text, value } = body as ReadBody;
   if (!isObject(value)) throw refusedAt('invalid_body', [{ path: '', message: 'must be a JSON object' }]);
   const model = inPath ?? value['model'];

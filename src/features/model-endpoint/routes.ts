@@ -1,6 +1,5 @@
 /** The routes of the model endpoint: the paths of the providers' APIs, alone and under a run.
  *  It must never answer an error in another form than that of its wire. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import type { WireFamily } from '../../contract/model/model-wire.ts';
 import { identifierSchema } from '../../contract/identifiers.ts';
@@ -8,7 +7,7 @@ import { refusedAt } from '../../contract/json/field-error.ts';
 import { withoutKeys } from '../../contract/json/secret-text.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { ApiFeature } from '../../http/api.ts';
-import type { App } from '../../http/app.ts';
+import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
 import { noteRefusal } from '../../http/request-report.ts';
 import { refusalOf } from '../../http/refusal.ts';
 import { withoutQueryValues } from '../../http/shown-address.ts';
@@ -36,7 +35,7 @@ export function modelEndpoint(options: ModelRoutesOptions): ApiFeature {
     beforeAccess: readKeys,
     routes: (app, shared) => {
       const { handle } = createModelEndpoint(options, shared);
-      app.register(async (scope) => {
+      app.register(async (scope: App) => {
         readText(scope, options.limits);
         scope.setErrorHandler(handleError);
         for (const run of ['', '/runs/:run']) {
@@ -58,11 +57,11 @@ export function modelEndpoint(options: ModelRoutesOptions): ApiFeature {
   };
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+type Handler = (request: ApiRequest, reply: ApiReply) => Promise<unknown>;
 
 /** Not in the description of the API: the providers describe theirs. */
-function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer: Handler): void {
-  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+function route(app: App, method: 'GET' | 'POST', url: string, answer: Handler): void {
+  const handler = async (request: ApiRequest, reply: ApiReply): Promise<unknown> =>
     (await answer(request, reply)) ?? reply;
   app.route({
     method,
@@ -73,12 +72,14 @@ function route(app: FastifyInstance, method: 'GET' | 'POST', url: string, answer
   } as never);
 }
 
-function runOf({ params, headers }: FastifyRequest): string | null {
+function runOf({ params, headers }: ApiRequest): string | null {
   const run = (params as { run?: string }).run ?? headers['adjutant-run'];
   if (run === undefined) return null;
   const read = identifierSchema.safeParse(run);
   if (read.success) return read.data;
-  throw refusedAt('invalid_header', [{ path: 'adjutant-run', message: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' }]);
+  throw refusedAt('invalid_header', [
+    { path: 'adjutant-run', message: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' },
+  ]);
 }
 
 /** Each SDK sends its key in a header of its own. */
@@ -94,7 +95,7 @@ function readKeys(app: App): void {
 const DEEPEST = 1_024;
 
 /** The body as its caller wrote it, beside its value. */
-function readText(scope: FastifyInstance, { bodyBytes, bodyValues }: ModelRoutesOptions['limits']): void {
+function readText(scope: App, { bodyBytes, bodyValues }: ModelRoutesOptions['limits']): void {
   scope.addHook('onRoute', (each) => void (each.bodyLimit = bodyBytes));
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -123,7 +124,7 @@ function readBody(body: Buffer, maxValues: number): ReadBody {
   }
 }
 
-function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function handleError(error: unknown, request: ApiRequest, reply: ApiReply): ApiReply {
   const refusal = refusalOf(error);
   const refused = refusal?.problem ?? problem('internal_error');
   const url = withoutKeys(withoutQueryValues(request.url));

@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { once } from 'node:events';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { createHttpClient } from '../../../../src/client/http-client.ts';
+import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { json, startProvider, streamed } from '../../../support/provider-server.ts';
 import { ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES } from '../../../support/recorded-answers.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -91,6 +91,10 @@ const anthropic = () => new Anthropic({ baseURL: `${service.url}/anthropic`, api
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const seenWith = (model: string) =>
   provider.seen.filter(({ body }) => (body as { model: string }).model === model);
+const keys = shared(async () => {
+  const made = createAccessClient({ baseUrl: service.url, apiKey: ADMIN });
+  return Object.assign(made, { [Symbol.asyncDispose]: async () => {} });
+});
 const client = shared(async () => {
   const made = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
   return Object.assign(made, { [Symbol.asyncDispose]: async () => made.close() });
@@ -186,6 +190,37 @@ describe('the SDK of Anthropic', () => {
       status: 401,
       error: { type: 'error', error: { type: 'authentication_error' } },
     });
+  });
+});
+
+describe('a key', () => {
+  const keyed = async (limits: object) => {
+    const { key } = await keys.create({ name: 'agent', scopes: ['submit'], ...limits });
+    return openai({ apiKey: key });
+  };
+
+  test('for some models calls no other one, and sees no call of another key', async () => {
+    const limited = await keyed({ models: ['openai:gpt'] });
+    const { data, response } = await limited.chat.completions
+      .create({ model: 'gpt', messages })
+      .withResponse();
+    expect(data.id).toBe('chatcmpl-1');
+    const other = limited.chat.completions.create({ model: 'second:own/m', messages });
+    await expect(other).rejects.toMatchObject({ status: 403, error: { type: 'permission_error' } });
+    const options = { headers: { 'x-stainless-retry-count': '1' } };
+    const again = await openai().chat.completions.create({ model: 'gpt', messages }, options).asResponse();
+    expect(again.headers.get('adjutant-request')).not.toBe(response.headers.get('adjutant-request'));
+  });
+
+  test('whose budget has no tokens left is refused in the form of the wire, without another try', async () => {
+    const before = seenWith('spent').length;
+    const poor = await keyed({ tokens_per_day: 3 });
+    const call = poor.chat.completions.create({ model: 'spent', messages });
+    await expect(call).rejects.toMatchObject({
+      status: 429,
+      error: { code: 'budget_spent', type: 'rate_limit_error' },
+    });
+    expect(seenWith('spent')).toHaveLength(before);
   });
 });
 

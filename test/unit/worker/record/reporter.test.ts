@@ -72,6 +72,44 @@ async function settle(): Promise<void> {
   });
 }
 
+// Issue 37, A3: the log has the provider's bytes beside what is read of them.
+test('raw text and pieces that are reported in turn are joined each with its own kind, and keep every character', async () => {
+  const { reporter, appends, answer, delta } = setUp();
+  const raw = (text: string, head?: SignalData<'ai.llm.raw'>['head']): void =>
+    reporter.report('ai.llm.raw', {
+      call_id: 'a',
+      text,
+      ...(head === undefined ? {} : { head }),
+      metadata: {},
+    });
+  const head = { status: 200, headers: {} };
+  raw('first', head);
+  const long = `\u0000${'x'.repeat(LONGEST_DELTA)}`;
+  for (const part of ['a\u0007', 'b', long]) {
+    raw(part);
+    delta('content', part);
+  }
+  await answer(0);
+  const told = appends.map(({ drafts }) => drafts.map(({ type, data }) => ({ type, ...data })));
+  expect(told[0]).toMatchObject([{ type: 'ai.llm.raw', text: 'first', head, seq: 0 }]);
+  const rest = (told[1] ?? []) as {
+    type: string;
+    text?: string;
+    delta?: string;
+    seq: number;
+    head?: object;
+  }[];
+  expect(rest.map(({ type, seq }) => [type, seq])).toEqual([
+    ['ai.llm.raw', 1],
+    ['ai.llm.raw', 2],
+    ['ai.llm.delta', 0],
+    ['ai.llm.delta', 1],
+  ]);
+  expect(rest.map(({ text = '' }) => text).join('')).toBe(`a\u0007b${long}`);
+  expect(rest.map(({ delta: piece = '' }) => piece).join('')).toBe(plainText(`ab${long}`));
+  expect(rest.every((each) => each.head === undefined)).toBe(true);
+});
+
 test('a report is written at once, with its attempt and cause', () => {
   const { appends, progress } = setUp();
   progress(1);

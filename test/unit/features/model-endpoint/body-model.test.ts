@@ -1,0 +1,30 @@
+/** The name of the model in the JSON text of a request: it alone is replaced.
+ *  It must never take text of the caller for JSON. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { withModel } from '../../../../src/features/model-endpoint/body-model.ts';
+
+test.each([
+  ['{"model":"a"}', '{"model":"x:y"}'],
+  ['\n{ "model" : "a" , "n":1.0 }\n', '\n{ "model" : "x:y" , "n":1.0 }\n'],
+  ['{"a":{"model":"in"},"model":"out"}', '{"a":{"model":"in"},"model":"x:y"}'],
+  ['{"a":"\\"model\\":\\"b\\\\","model":"out"}', '{"a":"\\"model\\":\\"b\\\\","model":"x:y"}'],
+  // A reader may take the first one or the last one, and may read the escape.
+  ['{"model":"a","mod\\u0065l":"b"}', '{"model":"x:y","mod\\u0065l":"x:y"}'],
+  ['{"a":[1,{"b":"]}"}],"model":{"not":"a text"}}', '{"a":[1,{"b":"]}"}],"model":"x:y"}'],
+  ['{}', '{}'],
+  ['{"n":12345678901234567890,"e":1e400}', '{"n":12345678901234567890,"e":1e400}'],
+])('in %j', (text, expected) => {
+  expect(withModel(text, 'x:y')).toBe(expected);
+});
+
+test('any object keeps its other members, in any white space', () => {
+  const members = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { noNullPrototype: true });
+  fc.assert(
+    fc.property(members, fc.nat({ max: 4 }), (value, indent) => {
+      const text = JSON.stringify({ ...value, model: 'a' }, null, indent);
+      const replaced: unknown = JSON.parse(withModel(text, 'of "another" name'));
+      expect(replaced).toEqual(JSON.parse(JSON.stringify({ ...value, model: 'of "another" name' })));
+    }),
+  );
+});
