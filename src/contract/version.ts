@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'ec9e86a11e96e01dbe72ebc065a5021bc3c78928e7e00c142bc81c2ad0433047';
+export const CONTRACT_SHA256 = '6beab125c3a2b48df82fab6808d4e51fc899d0c2969c8ecf7c75492777c6b0c9';
