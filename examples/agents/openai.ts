@@ -20,7 +20,10 @@ for (;;) {
   const { choices } = await openai.chat.completions.create({ model: MODEL, messages, tools });
   const message = choices[0]?.message ?? { role: 'assistant', content: '' };
   messages.push(message);
-  if (!('tool_calls' in message) || message.tool_calls === undefined) break;
+  if (!('tool_calls' in message) || message.tool_calls === undefined) {
+    console.log(`answer: ${message.content}`);
+    break;
+  }
   for (const call of message.tool_calls) {
     if (call.type !== 'function') continue;
     const args = JSON.parse(call.function.arguments) as Record<string, unknown>;
@@ -28,5 +31,4 @@ for (;;) {
     messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify(content) });
   }
 }
-console.log(`answer: ${String(messages.at(-1)?.content)}`);
 await host.close();

@@ -256,7 +256,7 @@ export const WORK_OPERATIONS = {
     summary: 'A run that another program leads',
     description:
       'The run that its caller began with a model call at `/runs/{run}/…`, a tool call at `/runs/{run}/mcp` or a step. ' +
-      'A run of another key is not found. `requests` hold its calls.',
+      'A run of another key is not found. Each of its calls has a request whose id begins with `request_prefix`.',
     answer: ['foreign-run-view', foreignRunViewSchema],
     problems: [404],
   },

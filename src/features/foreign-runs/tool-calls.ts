@@ -1,6 +1,7 @@
 /** The tool calls of runs that other programs lead: which directive a call at the MCP address of a run is.
  *  Waits a moment for the answer that asked for the call, whose note may be under way. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { missingScope } from '../../http/access/caller.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { digestOf, normalName } from './model-identity.ts';
 import { markOf, ownerOf, refusalOf } from './owner.ts';
@@ -41,6 +42,9 @@ const MOST_WAITS = 20;
 
 export function createToolCalls({ store, keptMs }: ToolCallsParts) {
   return async (asked: AskedToolCall, principal: Principal | null): Promise<ToolTarget> => {
+    // A caller that may only read must not fill the records of runs.
+    const refusal = principal === null ? undefined : missingScope(principal, 'submit');
+    if (refusal !== undefined) throw refusal;
     const owner = ownerOf(asked.run, principal);
     const call = {
       call: digestOf([asked.tool, asked.arguments]),

@@ -31,7 +31,8 @@ async function openRuns() {
     mustEncrypt: (tenant) => tenant === 'sealed',
     warn: (fields) => log.push(fields),
   });
-  const caller = (id: string, tenant = 'default') => ({ id, tenant }) as Principal;
+  const caller = (id: string, tenant = 'default', scopes = ['submit', 'read']) =>
+    ({ id, name: id, tenant, scopes: new Set(scopes) }) as unknown as Principal;
   const call = (messages: readonly Message[], more: Record<string, unknown> = {}): ModelCall => {
     const members = { model: 'm', messages, ...more };
     return { wire: 'openai_chat', model: 'm', body: JSON.stringify(members), members, isStreamed: false };
@@ -237,6 +238,11 @@ test('a run is its callers: the same name of another key or tenant is another ru
   );
   await expect(it.calls.close('order', {}, it.caller('guest'))).rejects.toThrow('There is no run');
   await expect(it.calls.read('__proto__:../x', null)).rejects.toThrow();
+  const reader = it.caller('reader', 'default', ['read']);
+  await expect(it.tool(['refund', {}], { by: reader })).rejects.toMatchObject({
+    problem: { code: 'forbidden' },
+  });
+  await expect(it.calls.read('order', reader), 'it has made no record').rejects.toThrow('There is no run');
 });
 
 test('a closed run answers what it has and makes nothing new; another outcome is refused', async () => {
