@@ -99,11 +99,13 @@ export type { Submission } from './directive/submission.ts';
 export type { ListedServer, ListedTool, ToolListing } from './tool/tool-listing.ts';
 export type { ListedWorker, WorkerDrain, WorkerListing } from './request/worker-listing.ts';
 export type { InputAnswerBody, OpenInput, RecordedAnswer } from './tool/tool-question.ts';
+export type { RawAnswer, RawHead, RawTurn } from './model/raw-answer.ts';
 export type { Usage } from './model/usage.ts';
 export type {
   RepeatPolicy,
   LlmEmbed,
   LlmGenerate,
+  LlmRequest,
   LlmStream,
   OfferedTool,
   Reasoning,

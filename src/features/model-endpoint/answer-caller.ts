@@ -23,6 +23,8 @@ export interface CallerOptions {
   readonly client: Pick<DirectiveClient, 'signals' | 'payload'>;
   readonly wire: ModelWire;
   readonly target: ModelTarget;
+  /** First attempt whose answer is given. */
+  readonly from: number;
   /** Headers of the service, beside those of the provider. */
   readonly headers: Readonly<Record<string, string>>;
   /** Aborts when the caller is gone, or the service stops. */
@@ -147,6 +149,7 @@ function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
     breakOff,
     /** False: the answer was broken off. */
     async take({ data, attempt: of = 1 }: RawSignal): Promise<boolean> {
+      if (of < options.from) return true;
       if (attempt !== null && of !== attempt) {
         breakOff(otherAttempt());
         return false;

@@ -9,14 +9,15 @@ import { refusedAt } from '../../contract/json/field-error.ts';
 import type { ModelTable } from '../../contract/model/model-name.ts';
 import { familyOf } from '../../contract/model/model-wire.ts';
 import type { RawTurn } from '../../contract/model/raw-answer.ts';
-import { DirectiveRefused, problem, ServiceUnavailable } from '../../contract/problem.ts';
+import { DirectiveRefused, problem, type ProblemCode, ServiceUnavailable } from '../../contract/problem.ts';
+import type { DirectiveView } from '../../contract/request/request-view.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { FeatureShared } from '../../http/api.ts';
 import { createDepartures, type Departures, type SharedWaits } from '../../http/mcp/calls/departures.ts';
 import { submissionOptions } from '../../http/served-operation.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { answerCaller, type Given } from './answer-caller.ts';
-import { namedModel } from './model-choice.ts';
+import { namedModel, type NamedModel } from './model-choice.ts';
 import { passedOn } from './provider-request.ts';
 import type { ModelCall, ModelTarget, TurnOfRun, TurnsOfRun } from './turns-of-run.ts';
 
@@ -33,7 +34,8 @@ export interface EndpointOptions {
   /** Those of the caller's tenant. */
   readonly tenant: () => TenantCalls;
   readonly principal: () => Principal | null;
-  readonly models: () => Promise<ModelTable>;
+  /** Known models; `recheck` reads them again. */
+  readonly models: { current(): Promise<ModelTable>; recheck(): Promise<ModelTable> };
   /** Runs that keep model calls. null: there are none. */
   readonly turns: TurnsOfRun | null;
   /** How long a call goes on for a caller that is gone, milliseconds. SDKs wait up to 8,000 before a retry. */
@@ -52,8 +54,9 @@ const RETRIES = {
 
 /** Id of the one directive of a request that holds a call without a run. */
 const CALL_ID = 'call';
-/** An SDK gives up well within the deadline of a directive. */
-const RETRIED_WITHIN_MS = 900_000;
+/** An SDK gives up within 10 minutes, and repeats a call whose answer it has lost at once. */
+const RETRIED_WITHIN_MS = 660_000;
+const LOST_WITHIN_MS = 30_000;
 
 /** A call that has a place. */
 interface Placed {
@@ -61,6 +64,22 @@ interface Placed {
   /** null: the call belongs to no run. */
   readonly run: string | null;
   readonly state: 'new' | 'open' | 'ended';
+  /** First attempt whose answer the caller may read: earlier ones have failed. */
+  readonly from: number;
+  /** Name under which a repeat of the call finds it. Absent: it has an id that the repeat knows. */
+  readonly name?: string;
+}
+
+interface Found {
+  readonly state: Placed['state'] | 'failed';
+  readonly from: number;
+}
+
+const NEW = { state: 'new', from: 1 } as const;
+
+/** A failed call that is not tried again is answered with its failure. */
+function asEnded({ state, from }: Found): Pick<Placed, 'state' | 'from'> {
+  return { state: state === 'failed' ? 'ended' : state, from };
 }
 
 export function createModelEndpoint(options: EndpointOptions, shared: FeatureShared) {
@@ -75,11 +94,10 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
       );
     const principal = options.principal();
     const first = await turns.turnFor(run, call, headers, principal, null);
-    const state = await stateOf(first);
-    if (state !== 'failed') return { target: first, run, state };
+    const found = await stateOf(first);
+    if (found.state !== 'failed') return { target: first, run, ...found };
     const target = await turns.turnFor(run, call, headers, principal, first);
-    const again = await stateOf(target);
-    return { target, run, state: again === 'failed' ? 'ended' : again };
+    return { target, run, ...asEnded(await stateOf(target)) };
   }
 
   async function placedAlone(call: ModelCall, headers: ApiRequest['headers']): Promise<Placed> {
@@ -90,15 +108,16 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     if (key !== undefined) return placedUnder(call, key, { caller, retry });
     const name = callName(call, caller);
     if (retry > 0) {
-      const requestId = await waits.markedBy(name);
+      const requestId = await waits.markedBy(name).catch(() => null);
       const target = requestId === null ? null : { requestId, directiveId: CALL_ID };
-      const state = target === null ? 'failed' : await stateOf(target);
-      if (target !== null && state !== 'failed' && state !== 'new') return { target, run: null, state };
+      const found = target === null ? NEW : await stateOf(target);
+      if (target !== null && (found.state === 'open' || found.state === 'ended'))
+        return { target, run: null, ...asEnded(found), name };
     }
     const target = { requestId: `model-${newIdentifier()}`, directiveId: CALL_ID };
     // A retry that finds no mark is a call of its own.
     void waits.mark(name, target.requestId, RETRIED_WITHIN_MS).catch(() => {});
-    return { target, run: null, state: 'new' };
+    return { target, run: null, ...NEW, name };
   }
 
   /** The same key is the same call; where it has failed, a retry of an SDK is another one. */
@@ -108,29 +127,25 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     { caller, retry }: { caller: string; retry: number },
   ): Promise<Placed> {
     const first = keyedTarget(key, caller);
-    const state = await stateOf(first, call);
-    if (state !== 'failed') return { target: first, run: null, state };
-    if (!(retry > 0)) return { target: first, run: null, state: 'ended' };
+    const found = await stateOf(first, call);
+    if (found.state !== 'failed' || !(retry > 0)) return { target: first, run: null, ...asEnded(found) };
     const target = keyedTarget(`${String(key)}.${retry}`, caller);
-    const again = await stateOf(target, call);
-    return { target, run: null, state: again === 'failed' ? 'ended' : again };
+    return { target, run: null, ...asEnded(await stateOf(target, call)) };
   }
 
   /** `same`: the call that its content must be, where its caller names it. */
-  async function stateOf(
-    { requestId, directiveId }: ModelTarget,
-    same?: ModelCall,
-  ): Promise<Placed['state'] | 'failed'> {
+  async function stateOf({ requestId, directiveId }: ModelTarget, same?: ModelCall): Promise<Found> {
     const view = await options.tenant().own.directive(requestId, directiveId);
-    if (view === null) return 'new';
+    if (view === null) return NEW;
     if (same !== undefined && !isSame(view.directive, same)) throw keyConflict();
-    if (view.status === 'failed') return 'failed';
-    return view.status === 'succeeded' ? 'ended' : 'open';
+    const from = view.result?.attempt ?? view.attempts + (view.status === 'waiting' ? 1 : 0);
+    if (view.status === 'failed' || isLost(view)) return { state: 'failed', from };
+    return { state: view.status === 'succeeded' ? 'ended' : 'open', from };
   }
 
   /** Another caller of the run may submit the same call at the same time, in a body that differs in what is volatile. */
   async function submit(call: ModelCall, request: ApiRequest, { target, run }: Placed): Promise<void> {
-    const named = namedModel(call.model, familyOf(call.wire), await options.models());
+    const named = await nameOf(call);
     const headers = passedOn('headers', request.headers);
     const query = passedOn('query', request.query as Record<string, unknown>);
     const directive: SubmittedDirective = {
@@ -150,8 +165,18 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     try {
       await client.submit(directive, traceparent === undefined ? {} : { traceparent });
     } catch (error) {
-      const isOther = error instanceof DirectiveRefused && error.problem.code === 'id_conflict';
-      if (run === null || !isOther) throw error;
+      if (isRefused(error, 'invalid_body') && error.problem.errors?.[0]?.path === 'body')
+        throw tooLarge(error);
+      if (run === null || !isRefused(error, 'id_conflict')) throw error;
+    }
+  }
+
+  async function nameOf({ model, wire }: ModelCall): Promise<NamedModel> {
+    const family = familyOf(wire);
+    try {
+      return namedModel(model, family, await options.models.current());
+    } catch {
+      return namedModel(model, family, await options.models.recheck());
     }
   }
 
@@ -174,6 +199,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
           client: own,
           wire: call.wire,
           target,
+          from: placement.from,
           headers: {
             ...target.headers,
             'adjutant-request': target.requestId,
@@ -187,6 +213,9 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
         });
       } finally {
         leave(given === 'whole' || shared.stop.aborted ? 'done' : 'lost');
+        const { name } = placement;
+        if (given === 'whole' && name !== undefined)
+          void calls.waits.mark(name, target.requestId, LOST_WITHIN_MS).catch(() => {});
       }
       if (given === 'cut') leaveReply(reply);
     },
@@ -203,6 +232,21 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     if (reply.sent || reply.raw.headersSent) reply.raw.destroy();
     else throw new ServiceUnavailable('The service is stopping; the call goes on, and a repeat joins it.');
   }
+}
+
+function isRefused(error: unknown, code: ProblemCode): error is DirectiveRefused {
+  return error instanceof DirectiveRefused && error.problem.code === code;
+}
+
+/** SDKs know a body that is too large by its status. */
+function tooLarge({ message }: DirectiveRefused): DirectiveRefused {
+  return new DirectiveRefused(problem('body_too_large', { detail: `${message} (limits.arguments_bytes)` }));
+}
+
+/** A streamed answer whose log lacks a part cannot be given again. */
+function isLost({ result }: DirectiveView): boolean {
+  const { metadata } = (result?.data ?? {}) as { metadata?: object };
+  return metadata !== undefined && 'unreported' in metadata;
 }
 
 function isSame(directive: Directive, { wire, body }: ModelCall): boolean {

@@ -49,7 +49,7 @@ export function modelEndpoint(options: ModelRoutesOptions): ApiFeature {
           });
           for (const family of ['openai', 'anthropic', 'google'] as const)
             route(scope, 'GET', `${run}/${family}/v1${family === 'google' ? 'beta' : ''}/models`, async () =>
-              modelList(family, listedModels(family, await options.models(), options.configured)),
+              modelList(family, listedModels(family, await options.models.current(), options.configured)),
             );
         }
       });
@@ -132,6 +132,8 @@ function handleError(error: unknown, request: ApiRequest, reply: ApiReply): ApiR
   noteRefusal(reply, refused);
   const wireError = errorOfProblem(refused, refusal?.retryAfterSeconds ?? null);
   if (wireError.retryAfterSeconds !== null) void reply.header('retry-after', wireError.retryAfterSeconds);
+  // SDKs repeat what they get with 409, too.
+  else if (wireError.status < 500) void reply.header('x-should-retry', 'false');
   return reply
     .code(wireError.status)
     .header('content-type', 'application/json')

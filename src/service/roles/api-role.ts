@@ -180,7 +180,7 @@ function modelEndpointOf(
     client,
     tenant: () => tenants.of(currentTenant()),
     principal: currentCaller,
-    models: async () => catalog.models.current(),
+    models: catalog.models,
     turns,
     configured: new Map([...config.providers].map(([name, { models }]) => [name, [...models.keys()]])),
     limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },

@@ -3,7 +3,7 @@
 // Must never hold back an attempt that writes as much as a long answer does.
 
 /** Characters that one attempt writes at most where its type allows no more, each signal counted with its attributes. */
-export const MOST_CHARACTERS = 8 * 1_024 * 1_024;
+const MOST_CHARACTERS = 8 * 1_024 * 1_024;
 /** What a signal holds beside the text: attributes, identity, trace. */
 export const SIGNAL_CHARACTERS = 512;
 

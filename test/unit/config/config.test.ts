@@ -42,6 +42,7 @@ describe('an empty configuration', () => {
         body_values: 20_000,
         streams: 1_000,
         mcp_hold_ms: 45_000,
+        model_grace_ms: 10_000,
         batch: 1_000,
         arguments_bytes: 1_048_576,
         request_bytes: 67_108_864,

@@ -65,7 +65,7 @@ describe('what is wrong is named by its path', () => {
 
   test('the error of an unknown type lists the known ones', () => {
     const types =
-      'tool_exec, llm_stream, llm_generate, llm_embed, emit_tool_error, emit_tool_result, emit_request_error';
+      'tool_exec, llm_stream, llm_generate, llm_embed, llm_request, emit_tool_error, emit_tool_result, emit_request_error';
     const message = `is not a known type; known types: ${types}`;
     expect(errorsOf({ type: 'dance' })).toEqual([{ path: 'type', message }]);
   });

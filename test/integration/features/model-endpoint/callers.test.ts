@@ -286,6 +286,7 @@ describe('a call', () => {
     ['no model', '{}', 400],
     ['broken JSON', '{"model":', 400],
     ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+    ['too large', JSON.stringify({ model: 'gpt', text: 'x'.repeat(1_200_000) }), 413],
     ['too many levels', `{"model":"gpt","a":${'['.repeat(2_000)}${']'.repeat(2_000)}}`, 400],
   ])('with a body that is %s is refused in the form of its wire', async (_name, body, status) => {
     for (const [path, type] of [
@@ -295,7 +296,8 @@ describe('a call', () => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${ADMIN}` };
       const response = await fetch(service.url + path, { method: 'POST', headers, body });
       expect(response.status).toBe(status);
-      expect(await response.json()).toMatchObject({ error: { type } });
+      const expected = status === 413 && path.startsWith('/anthropic') ? 'request_too_large' : type;
+      expect(await response.json()).toMatchObject({ error: { type: expected } });
     }
   });
 });

@@ -19,8 +19,9 @@ import { shared, useRedis } from '../../../support/shared.ts';
 
 /** The provider sends the first events, and the others once a test lets it. */
 let rest = Promise.withResolvers<void>();
-/** Calls that are refused before one is answered. */
+/** Calls that are refused, and calls that break off, before one is answered. */
 let refusals = 0;
+let breaks = 0;
 const HALF = ANTHROPIC.indexOf('event: content_block_start');
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
@@ -34,6 +35,11 @@ const provider = shared(async () =>
     }
     response.writeHead(200, STREAM_HEAD);
     response.write(ANTHROPIC.slice(0, HALF));
+    if (breaks > 0) {
+      breaks -= 1;
+      await rest.promise;
+      return void response.destroy();
+    }
     await rest.promise;
     response.end(ANTHROPIC.slice(HALF));
   }),
@@ -57,7 +63,7 @@ const direct = shared(async () => {
 /** What the run was asked and told. */
 const asked: { run: string; failed: ModelTarget | null; target: ModelTarget }[] = [];
 const told: { target: ModelTarget; answer: AnsweredTurn }[] = [];
-let noting: () => Promise<void> = async () => {};
+let noting: (target: ModelTarget) => Promise<void> = async () => {};
 const turns: TurnsOfRun = {
   async turnFor(run, { model }, _headers, _principal, failed) {
     if (run === 'of-others')
@@ -68,9 +74,10 @@ const turns: TurnsOfRun = {
   },
   async answered(_run, target, answer) {
     told.push({ target, answer });
-    await noting();
+    await noting(target);
   },
 };
+const MODELS = { aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) };
 const api = shared(async () => {
   void worker.url;
   const app = createApi({
@@ -83,10 +90,7 @@ const api = shared(async () => {
         client: direct,
         tenant: () => ({ own: direct, waits: { mark: async () => {}, markedBy: async () => null } }),
         principal: () => null,
-        models: async () => ({
-          aliases: new Map(),
-          providers: new Map([['anthropic', { type: 'anthropic' }]]),
-        }),
+        models: { current: async () => MODELS, recheck: async () => MODELS },
         turns,
         configured: new Map(),
         limits: { bodyBytes: 100_000, bodyValues: 1_000 },
@@ -135,21 +139,39 @@ test('a caller that comes back joins its turn at the first byte, although it has
   expect(told[0]?.answer.usage).toMatchObject({ input_tokens: 592, output_tokens: 89 });
 });
 
+// The log has a part of the answer that broke off, and the whole of the next one.
+test('an answer that breaks off ends in an error, and the same call gets that of the next attempt, alone', async () => {
+  breaks = 1;
+  const first = await ask('r5', 'm');
+  rest.resolve();
+  const text = await first.text();
+  expect(text.startsWith(ANTHROPIC.slice(0, HALF))).toBe(true);
+  expect(text).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error"/);
+  for (let times = 0; times < 2; times += 1) expect(await (await ask('r5', 'm')).text()).toBe(ANTHROPIC);
+  expect(provider.seen).toHaveLength(2);
+});
+
 test('the end of an answer is given once the run has noted it', async () => {
   const noted = Promise.withResolvers<void>();
   const isAsked = Promise.withResolvers<void>();
-  noting = async () => {
+  noting = async ({ requestId }) => {
+    if (!requestId.startsWith('r2.')) return;
     isAsked.resolve();
     await noted.promise;
   };
   rest.resolve();
   const response = await ask('r2', 'm');
-  const read = response.text();
+  let received = '';
+  const read = (async () => {
+    for await (const bytes of response.body ?? []) received += Buffer.from(bytes).toString();
+  })();
   await isAsked.promise;
-  const early = await Promise.race([read, Promise.resolve('not yet')]);
-  expect(early).toBe('not yet');
+  // Another call takes its whole way meanwhile.
+  expect(await (await ask('r6', 'm')).text()).toBe(ANTHROPIC);
+  expect(received).toBe(ANTHROPIC.slice(0, ANTHROPIC.indexOf('event: message_stop')));
   noted.resolve();
-  expect(await read).toBe(ANTHROPIC);
+  await read;
+  expect(received).toBe(ANTHROPIC);
 });
 
 test('an answer that the run cannot note ends with an error of its wire', async () => {
