@@ -14,6 +14,7 @@ import { askModern } from '../../../support/modern-requests.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { useKeyedService } from '../../../support/keyed-service.ts';
 import { type Child, spawnNode } from '../../../support/process.ts';
+import { startOtlpReceiver } from '../../../support/otlp-receiver.ts';
 import { json, sse, startProvider, STREAM_HEAD } from '../../../support/provider-server.ts';
 import { get } from '../../../support/public-api.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -21,6 +22,7 @@ import { shared, useRedis } from '../../../support/shared.ts';
 
 const redis = useRedis();
 const keyed = useKeyedService();
+const collector = shared(startOtlpReceiver);
 
 /** A turn that calls a tool, then one that answers. */
 function anthropicTurn(messages: number): object[] {
@@ -76,7 +78,7 @@ const service = shared(async () => {
   const mcpServers = { counting: ownServerEntry('counting.ts', { COUNTER_FILE: counter }) };
   const running = await startService({
     redisUrl: redis.url,
-    environment: { ANTHROPIC_API_KEY: 'sk-ant-0123' },
+    environment: { ANTHROPIC_API_KEY: 'sk-ant-0123', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     config: {
       mcpServers,
       providers: {
@@ -259,6 +261,19 @@ test('a start names its pass by a header; a fresh answer is asked for by another
   ]);
   const fresh = await ask('named', [SYSTEM, USER], { 'adjutant-replay': 'off' });
   expect(fresh.place[1]).toBe('2');
+});
+
+test("an agent's own trace has each of its calls, and marks those that were replayed", async () => {
+  const traceId = 'ab'.repeat(16);
+  const traced = { traceparent: `00-${traceId}-${'cd'.repeat(8)}-01` };
+  await ask('traced', [SYSTEM, USER], traced);
+  await ask('traced', [SYSTEM, USER], traced);
+  const marks = () =>
+    collector
+      .spans()
+      .filter((span) => span.traceId === traceId && span.name.startsWith('POST /runs/'))
+      .map(({ attributes }) => attributes['adjutant.replayed'] ?? false);
+  await eventually(() => marks().toSorted()).toEqual([false, true]);
 });
 
 test('a step of the Python example runs once for each run', async () => {
