@@ -52,6 +52,13 @@ function anthropicTurn(messages: number): object[] {
   ];
 }
 
+function chatTurn({ model, messages }: { model: string; messages: object[] }): object {
+  if (model !== 'agent') return { content: `read ${messages.length}` };
+  if (messages.length > 1) return { content: 'Refunded.' };
+  const called = { name: 'counting__once', arguments: '{"label":"ai-sdk"}' };
+  return { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: called }] };
+}
+
 /** Answers with the number of messages that it was sent. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
@@ -61,7 +68,7 @@ const provider = shared(async () =>
       response.end(sse(anthropicTurn(messages.length), { named: true }));
       return;
     }
-    const message = { role: 'assistant', content: `read ${messages.length}` };
+    const message = { role: 'assistant', ...chatTurn(request.body as { model: string; messages: object[] }) };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     await json(200, { id: `chat-${index}`, object: 'chat.completion', model: 'm', choices })(
       response,
@@ -285,23 +292,28 @@ test('a step of the Python example runs once for each run', async () => {
   expect(await python('python-2')).not.toBe(first);
 });
 
-test('an agent with the SDK of Anthropic, streamed, gets its whole pass from the record', async () => {
-  const env = {
-    ANTHROPIC_BASE_URL: `${service.url}/runs/claude/anthropic`,
-    ANTHROPIC_API_KEY: 'any',
-    MODEL: 'claude:m',
-    MCP_URL: `${service.url}/runs/claude/mcp`,
-  };
-  const agent = async (): Promise<string> => {
-    await using child = stopping(spawnNode(['examples/agents/anthropic.ts'], { env }));
-    return await child.waitForLine(/^answer/);
-  };
-  expect(await agent()).toBe('answer: Refunded.');
-  const asked = provider.seen.length;
-  expect(await agent()).toBe('answer: Refunded.');
-  expect(provider.seen).toHaveLength(asked);
-  expect(service.executions('anthropic')).toBe(1);
-});
+test.each(['anthropic', 'ai-sdk'])(
+  'the agent examples/agents/%s.ts gets its whole pass from the record',
+  async (agent) => {
+    const env = {
+      ANTHROPIC_BASE_URL: `${service.url}/runs/${agent}/anthropic`,
+      ANTHROPIC_API_KEY: 'any',
+      OPENAI_BASE_URL: `${service.url}/runs/${agent}/openai/v1`,
+      OPENAI_API_KEY: 'any',
+      MODEL: agent === 'anthropic' ? 'claude:m' : 'play:agent',
+      MCP_URL: `${service.url}/runs/${agent}/mcp`,
+    };
+    const answer = async (): Promise<string> => {
+      await using child = stopping(spawnNode([`examples/agents/${agent}.ts`], { env }));
+      return await child.waitForLine(/^answer/);
+    };
+    expect(await answer()).toBe('answer: Refunded.');
+    const asked = provider.seen.length;
+    expect(await answer()).toBe('answer: Refunded.');
+    expect(provider.seen).toHaveLength(asked);
+    expect(service.executions(agent)).toBe(1);
+  },
+);
 
 function stopping(child: Child): Child & AsyncDisposable {
   return { ...child, [Symbol.asyncDispose]: async () => void (await child.kill9()) };
