@@ -14,15 +14,22 @@ import { ownServerEntry } from '../support/mcp-servers.ts';
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { type Child, spawnNode } from '../support/process.ts';
 import { PROGRAM } from '../support/program.ts';
+import { type ProviderServer, sse, startProvider, streamed } from '../support/provider-server.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
 const CANARY = 'canary-4e8a';
+const STREAM = sse([
+  { choices: [{ index: 0, delta: { content: `answer ${CANARY}` } }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  '[DONE]',
+]);
 const K1 = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
 const K2 = `k2=${Buffer.alloc(32, 2).toString('base64')}`;
 const K9 = `k9=${Buffer.alloc(32, 9).toString('base64')}`;
 
 let redis: TestRedis;
 let collector: OtlpReceiver;
+let provider: ProviderServer;
 let service: Child;
 let folder: string;
 let baseUrl: string;
@@ -36,11 +43,15 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'adjutant-encrypted-'));
   redis = await startRedis({ appendonly: true, args: ['--aof-use-rdb-preamble', 'no'] });
   collector = await startOtlpReceiver();
+  provider = await startProvider(streamed(STREAM));
   const script = join(folder, 'script.json');
   writeFileSync(script, JSON.stringify({ pace: 1_000, turns: [{ text: `answer ${CANARY} of a model` }] }));
   const config = {
     mcpServers: { peer: { ...ownServerEntry('legacy-peer.ts'), context: 'all' } },
-    providers: { play: { type: 'scripted', file: script } },
+    providers: {
+      play: { type: 'scripted', file: script },
+      mock: { type: 'openai-compatible', base_url: `${provider.url}/v1` },
+    },
     encryption: { keys_env: 'MY_KEYS' },
     archive: { folder: '.' },
     telemetry: { content_bytes: 10_000 },
@@ -64,6 +75,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.kill9();
   await collector?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
   await redis?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -120,6 +132,17 @@ describe('a client with a codec', () => {
     expect(text).toBe(`answer ${CANARY} of a model`);
     const seen = await plain.result('model', 'd');
     expect(seen?.data).toMatchObject({ usage: { total_tokens: expect.any(Number) as number } });
+  });
+
+  test('sends a request of a model as it is, and reads the bytes of its answer', async () => {
+    const body = JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: CANARY }] });
+    const request = { type: 'llm_request', wire: 'openai_chat', model: 'mock:m', body } as const;
+    const end = await client.execute({ ...request, request_id: 'raw', id: 'd' });
+    expect(provider.seen[0]?.text).toBe(body);
+    expect(end.data).toMatchObject({ result: { ok: true, payload: { text: `answer ${CANARY}` } } });
+    const raw = (await all(client.signals('raw'))).filter(({ type }) => type === 'ai.llm.raw');
+    const { payload } = (end.data as { result: { payload: { raw: { body: string } } } }).result;
+    expect(raw.map(({ data }) => (data as { text: string }).text).join('') + payload.raw.body).toBe(STREAM);
   });
 
   test('reads what failed and what was said on the way; its retries go on', async () => {

@@ -95,7 +95,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     const principal = options.principal();
     const first = await turns.turnFor(run, call, headers, principal, null);
     const found = await stateOf(first);
-    if (found.state !== 'failed') return { target: first, run, ...found };
+    if (found.state !== 'failed') return { target: first, run, ...asEnded(found) };
     const target = await turns.turnFor(run, call, headers, principal, first);
     return { target, run, ...asEnded(await stateOf(target)) };
   }

@@ -1,6 +1,7 @@
 /** llm_request: one request of a caller, sent to its provider as it is; the answer is kept as it came, and read beside that.
  *  It must never change a byte of the answer, nor let a key of the provider into it. */
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
+import { isObject } from '../../contract/json/json-object.ts';
 import { type HideText, hiding } from '../../contract/json/secret-text.ts';
 import { llmRequestSchema, type LlmRequest } from '../../contract/directive/work-directive.ts';
 import type { ModelRef } from '../../contract/model/model-name.ts';
@@ -50,7 +51,7 @@ export function llmRequest(options: RequestOptions): DirectiveDefinition {
     schema: llmRequestSchema,
     repeatPolicy: () => Promise.resolve('idempotent'),
     started: () => null,
-    // Two signals of the most text that a stream may have: the events, and what is read of them.
+    // The events of a stream have many times the characters of the text in them.
     reportCharacters: 64 * 1_024 * 1_024,
     execute: (directive, context) => request(options, directive, context),
   });
@@ -80,6 +81,7 @@ async function request(
   const provider = providers.direct(ref.provider);
   if (provider === null || !speaks(provider.type, familyOf(directive.wire)))
     return refused(noWire(ref, directive), metadata);
+  if (!isJsonObject(directive.body)) return refused(notJson(), metadata);
   const settings = providers.settings(ref.provider);
   const prepared = {
     options,
@@ -97,6 +99,18 @@ async function request(
   const execution = await budgetedCall(prepared);
   const span = { ...execution.span, ...cheaperAttributes(context) };
   return { ...execution, span, metadata: { ...metadata, ...execution.metadata } };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+function notJson(): ErrorEnvelope {
+  return errorEnvelope('validation_error', 'body: must be the JSON text of an object', { field: 'body' });
 }
 
 /** The worker of another version may serve other providers than the API knew. */
@@ -204,7 +218,8 @@ async function answered(made: Call, response: Response): Promise<Execution> {
   const error = reader.error();
   made.answer = { ...made.answer, body: error === null ? rest : hide(rest) };
   if (error !== null) return failed(made, reportedFailure(made, error));
-  return reader.isComplete() ? turnExecution(made) : failed(made, interrupted(made));
+  // Half an event is no answer for a caller, who gets an error of the service instead.
+  return reader.isComplete() ? turnExecution(made) : failed({ ...made, answer: null }, interrupted(made));
 }
 
 /** The first text of an attempt brings the head of the answer. */

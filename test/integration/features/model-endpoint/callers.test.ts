@@ -263,6 +263,21 @@ describe('a call', () => {
     expect(seenWith('held')).toHaveLength(1);
   });
 
+  test('that is submitted with a body that is no JSON fails before it is sent', async () => {
+    const directive = {
+      type: 'llm_request' as const,
+      wire: 'openai_chat' as const,
+      model: 'openai:raw',
+      body: '{"a":',
+    };
+    const { data } = await client.execute(directive);
+    expect(data.result).toMatchObject({
+      ok: false,
+      error: { type: 'validation_error', details: { field: 'body' } },
+    });
+    expect(seenWith('raw')).toHaveLength(0);
+  });
+
   test('with an idempotency key is the same call, also when it has ended', async () => {
     const options = { headers: { 'idempotency-key': 'order-1' } };
     const first = await openai().chat.completions.create({ model: 'keyed', messages }, options).asResponse();
