@@ -279,8 +279,11 @@ test("an agent's own trace has each of its calls, and marks those that were repl
     collector
       .spans()
       .filter((span) => span.traceId === traceId && span.name.startsWith('POST /runs/'))
-      .map(({ attributes }) => attributes['adjutant.replayed'] ?? false);
-  await eventually(() => marks().toSorted()).toEqual([false, true]);
+      .map(({ attributes }) => attributes['adjutant.replayed'] === true);
+  await eventually(() => marks().toSorted((left, right) => Number(left) - Number(right))).toEqual([
+    false,
+    true,
+  ]);
 });
 
 test('a step of the Python example runs once for each run', async () => {
