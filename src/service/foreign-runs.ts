@@ -6,9 +6,12 @@ import { createRunService } from '../features/foreign-runs/run-service.ts';
 import { createRunStore } from '../features/foreign-runs/run-store.ts';
 import { createToolCalls } from '../features/foreign-runs/tool-calls.ts';
 import { createTurns } from '../features/foreign-runs/turns.ts';
+import type { SpendBudget } from '../http/access/key-budget.ts';
 import type { Store } from './store.ts';
 
 export interface ForeignRunsOptions {
+  /** Takes steps from the quota of their caller. */
+  readonly spend: SpendBudget;
   readonly mustEncrypt: (tenant: string) => boolean;
   /** Receives lines of the log. */
   readonly warn: (fields: object, message: string) => void;
@@ -16,12 +19,12 @@ export interface ForeignRunsOptions {
 
 export function foreignRunsOf(
   { connection, keys, limitsOf, retentionMs, records: { journal } }: Store,
-  { mustEncrypt, warn }: ForeignRunsOptions,
+  { spend, mustEncrypt, warn }: ForeignRunsOptions,
 ) {
   const keptMs = (tenant: string): number => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs);
   const store = createRunStore(connection, keys, keptMs);
   return {
-    calls: createRunService({ store, mustEncrypt }),
+    calls: createRunService({ store, spend, mustEncrypt }),
     findCall: createToolCalls({ store, keptMs }),
     turns: createTurns({
       store,

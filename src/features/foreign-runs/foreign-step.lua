@@ -5,7 +5,7 @@
 -- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] step   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] token: the same again renews the lease
 -- ARGV[9] the most steps
--- Returns { 'kind', 'run' } | { 'kind', 'recorded', 'end', JSON } | { 'kind', 'running', 'left', milliseconds }
+-- Returns { 'kind', 'run', 'begun', 1 = now } | { 'kind', 'recorded', 'end', JSON } | { 'kind', 'running', 'left', milliseconds }
 --   | { 'kind', 'unknown' | 'ended' | 'full' }.
 begin(ARGV[1], ARGV[2], ARGV[3])
 keep(ARGV[4])
@@ -33,4 +33,4 @@ elseif not token then
   redis.call('HINCRBY', STATE, 'steps', 1)
 end
 set('p:' .. step, ARGV[6] .. ' ' .. own .. ' ' .. lease_until)
-return { 'kind', 'run' }
+return { 'kind', 'run', 'begun', 1 }

@@ -12,19 +12,22 @@ import {
   type ForeignRunView,
   RUN_BOUNDS,
 } from '../../contract/run/foreign-run.ts';
+import type { SpendBudget } from '../../http/access/key-budget.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { ownerOf, refusalOf } from './owner.ts';
-import type { RunRecord, RunStore, StepEnd } from './run-store.ts';
+import type { RunOwner, RunRecord, RunStore, StepEnd } from './run-store.ts';
 
 export interface RunServiceParts {
   readonly store: RunStore;
+  /** Takes a step from the quota of the caller. Throws the refusal. */
+  readonly spend: SpendBudget;
   /** Whether a tenant stores nothing in clear. */
   readonly mustEncrypt: (tenant: string) => boolean;
 }
 
 export type RunService = ReturnType<typeof createRunService>;
 
-export function createRunService({ store, mustEncrypt }: RunServiceParts) {
+export function createRunService({ store, spend, mustEncrypt }: RunServiceParts) {
   function openOwner(run: string, principal: Principal | null) {
     const owner = ownerOf(run, principal);
     if (mustEncrypt(owner.tenant))
@@ -33,6 +36,20 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts) {
         'The results of steps are stored in clear, and the tenant stores nothing in clear.',
       );
     return owner;
+  }
+
+  /** A step that the quota refuses was not begun. */
+  async function spendOrRelease(
+    owner: RunOwner,
+    step: { readonly key: string; readonly token: string },
+    principal: Principal,
+  ): Promise<void> {
+    try {
+      await spend(principal, 1);
+    } catch (error) {
+      await store.endStep(owner, { ...step, how: 'again', end: '' });
+      throw error;
+    }
   }
 
   async function read(run: string, principal: Principal | null): Promise<ForeignRunView> {
@@ -61,6 +78,7 @@ export function createRunService({ store, mustEncrypt }: RunServiceParts) {
       const state = await store.step(owner, { key, effect, leaseMs, token });
       switch (state.kind) {
         case 'run':
+          if (state.isBegun && principal !== null) await spendOrRelease(owner, { key, token }, principal);
           return { run, key, state: 'run', token, lease_ms: leaseMs };
         case 'running':
           return { run, key, state: 'running', lease_ms: state.leftMs };

@@ -71,7 +71,9 @@ export interface StepAsked {
 }
 
 export type StepState =
-  | { readonly kind: 'run' | 'unknown' }
+  | { readonly kind: 'unknown' }
+  /** `isBegun`: now; else its lease was renewed. */
+  | { readonly kind: 'run'; readonly isBegun: boolean }
   | { readonly kind: 'running'; readonly leftMs: number }
   | { readonly kind: 'recorded'; readonly end: string };
 
@@ -194,6 +196,7 @@ export function createRunStore(
       const reply = await begun('foreign-step', owner, [key, effect, leaseMs, token, RUN_BOUNDS.steps]);
       const kind = reply.text('kind') as (StepState | Refusal)['kind'];
       if (kind === 'running') return { kind, leftMs: reply.number('left') };
+      if (kind === 'run') return { kind, isBegun: reply.flag('begun') };
       return kind === 'recorded' ? { kind, end: reply.text('end') } : { kind };
     },
     async endStep(

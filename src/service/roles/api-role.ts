@@ -83,6 +83,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const foreignRuns = foreignRunsOf(store, {
+    spend,
     mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
     warn: (fields, message) => logger.warn(fields, message),
   });

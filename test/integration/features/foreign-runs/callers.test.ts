@@ -228,6 +228,16 @@ async function ask(run: string, messages: readonly object[], headers: Record<str
   };
 }
 
+test('steps count in the quota of a key, and one that is refused was not begun', async () => {
+  const limited = await keyed.make({ per_day: 1 });
+  const runs = createRunClient({ baseUrl: keyed.service.url, apiKey: limited.key });
+  expect(await runs.step('quota', 'one', () => 1)).toBe(1);
+  expect(await runs.step('quota', 'one', () => 2, { key: 'one' }), 'recorded').toBe(1);
+  const refused = { problem: { code: 'rate_limited' } };
+  await expect(runs.step('quota', 'two', () => 2)).rejects.toMatchObject(refused);
+  expect(await runs.read('quota')).toMatchObject({ steps: 1 });
+});
+
 test('a pass that was made before is answered byte for byte; one that leaves it says so in the log of the turn that it left', async () => {
   const first = await ask('diverging', [SYSTEM, USER]);
   const history = [SYSTEM, USER, { role: 'assistant', content: 'one' }];

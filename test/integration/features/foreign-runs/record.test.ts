@@ -28,6 +28,7 @@ async function openRuns() {
   const opened = await openStore(redis.url);
   const log: object[] = [];
   const runs = foreignRunsOf(opened.store, {
+    spend: async () => {},
     mustEncrypt: (tenant) => tenant === 'sealed',
     warn: (fields) => log.push(fields),
   });
