@@ -78,6 +78,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'http/mcp',
   ],
+  'features/foreign-runs': [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'store',
+    'http/access',
+    'http',
+    'features/model-endpoint',
+  ],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -107,6 +116,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'http/mcp',
     'features/model-endpoint',
+    'features/foreign-runs',
   ],
   'cli/doctor': [
     'contract',

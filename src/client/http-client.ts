@@ -6,6 +6,7 @@ import { encryptingClient } from '../platform/encryption/encrypted-client.ts';
 import { createHttpClient as createPlainClient, type PlainClientOptions } from './plain-client.ts';
 
 export * from './plain-client.ts';
+export { createRunClient, type ForeignRunClient, type StepOptions } from './run-client.ts';
 export { createAesCodec } from '../platform/encryption/aes-codec.ts';
 export { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
 export { decryptSignal } from '../platform/encryption/decrypted-signal.ts';

@@ -24,6 +24,7 @@ export type { Directive, DirectiveType, SubmittedDirective } from './directive/d
 export type { EncodedPayload, PayloadCodec, PayloadPlace } from './encrypted/encrypted.ts';
 export type { ErrorEnvelope } from './error-envelope.ts';
 export type { Prioritized } from './directive/flow.ts';
+export type { CloseRunBody, ForeignRunView } from './run/foreign-run.ts';
 export type { LaneListing, ListedLane } from './request/lane-listing.ts';
 export type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage } from './model/message.ts';
 export type { ModelTurn } from './model/model-turn.ts';

@@ -78,7 +78,7 @@ export function allowMcpOrigins(app: App, origins: ReadonlySet<string>): void {
 }
 
 export function isMcpPath(url: string): boolean {
-  return /^\/mcp(?:[/?]|$)/.test(url);
+  return /^(?:\/runs\/[^/?]*)?\/mcp(?:[/?]|$)/.test(url);
 }
 
 /** Without the port: one service may be reached through several. */

@@ -40,6 +40,7 @@ import { ATTRIBUTE } from '../platform/telemetry/traces/semantic-names.ts';
 import type { Attributes, SpanRecord } from '../platform/telemetry/traces/span.ts';
 import { traceparentOf } from '../platform/telemetry/traces/span-place.ts';
 import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
+import { REPLAYED_HEADER, RUN_HEADER } from '../contract/run/foreign-run.ts';
 import type { IncomingMessage } from 'node:http';
 import { createUnreadBudget, type UnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals, type RequesterSignal } from './waiting.ts';
@@ -246,9 +247,16 @@ function isNamed(headers: unknown, name: string): boolean {
 /** The routes read the context from the header, whether the caller sent one or not. */
 function traceRequests(app: App, spans: Spans): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.method === 'POST') traceRequest(request, reply, spans);
+    if (request.method === 'POST' && !isTracedByRun(request)) traceRequest(request, reply, spans);
     done();
   });
+}
+
+/** A call of a run that another program leads belongs to the trace of the run, which its route reads, unless its caller names one. */
+function isTracedByRun({ url, headers }: FastifyRequest): boolean {
+  return (
+    headers['traceparent'] === undefined && (url.startsWith('/runs/') || headers[RUN_HEADER] !== undefined)
+  );
 }
 
 function traceRequest(request: FastifyRequest, reply: FastifyReply, spans: Spans): void {
@@ -281,10 +289,12 @@ function entered(request: FastifyRequest): Omit<SpanRecord, 'place' | 'startedAt
 
 /** A caller that did not wait has got no status; that is not the service's error. */
 function left(
-  { attributes }: Pick<SpanRecord, 'attributes'>,
+  { attributes: entered }: Pick<SpanRecord, 'attributes'>,
   reply: FastifyReply,
 ): Pick<SpanRecord, 'attributes' | 'error'> {
   const { statusCode, raw } = reply;
+  const isReplayed = reply.getHeader(REPLAYED_HEADER) === 'true';
+  const attributes = isReplayed ? { ...entered, [ATTRIBUTE.replayed]: true } : entered;
   if (!raw.writableFinished) return { attributes, error: null };
   const error = statusCode >= 500 ? String(statusCode) : null;
   return { attributes: { ...attributes, [ATTRIBUTE.httpStatus]: statusCode }, error };

@@ -3,8 +3,11 @@
 import type { Scope } from '../contract/access/access.ts';
 import { type Route, type RouteRule, ROUTES } from '../contract/operations/routes.ts';
 
+/** Addresses of the MCP server: of all calls, and of those of a run that another program leads. */
+export const MCP_PATHS = ['/mcp', '/mcp/:server', '/runs/:run/mcp', '/runs/:run/mcp/:server'] as const;
+
 /** Routes outside the description: MCP describes itself. A call asks for its own scope: see `guardClient`. */
-const MCP: readonly Route[] = ['/mcp', '/mcp/:server'].flatMap((path) => [
+const MCP: readonly Route[] = MCP_PATHS.flatMap((path) => [
   { method: 'GET', path, scope: 'read' },
   { method: 'POST', path, scope: 'read', content: 'work' },
   { method: 'DELETE', path, scope: 'read' },

@@ -101,6 +101,8 @@ export interface KeySpace {
   schedulesOf(tenant: string): string;
   /** [hash of a schedule, list of what became of its instants]. */
   schedule(scheduleId: string): [record: string, history: string];
+  /** [hash of a run that another program leads, hash of the ends of its steps]; `digest`: of the caller and the name. */
+  foreignRun(digest: string): [state: string, results: string];
   /** String: nothing is sent to this address of a caller. */
   gone(digest: string): string;
   /** Channel on which changes of the API keys are announced. */
@@ -172,6 +174,10 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     budgets: `${prefix}:{budgets}:`,
     seal: `${prefix}:seal`,
     payloadSweep: [`${prefix}:payloads:name`, `${prefix}:payloads:sweeper`],
+    foreignRun: (digest) => {
+      const tag = `${prefix}:{foreign:${digest}}`;
+      return [`${tag}:state`, `${tag}:results`];
+    },
     gone: (digest) => `${prefix}:{webhooks}:gone:${digest}`,
     ...scheduleKeys(`${prefix}:{schedules}`),
     ...accessKeys(prefix),

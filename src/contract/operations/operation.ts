@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { identifierSchema, serverNameSchema } from '../identifiers.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../directive/keyed-ids.ts';
+import { runNameSchema } from '../run/foreign-run.ts';
 import { scheduleIdSchema } from '../schedule/schedule.ts';
 
 /** A schema, or a schema with the name under which it is published. */
@@ -63,6 +64,7 @@ export const PATH_PARAMS = {
     .max(256)
     .describe('Id of the question: that of its directive, a dot and a number.'),
   schedule_id: scheduleIdSchema.describe('Id of the schedule.'),
+  run: runNameSchema,
   worker_id: identifierSchema.describe('Id of the process.'),
   server_name: serverNameSchema.describe('Name of the MCP server.'),
   key_id: identifierSchema.describe('Id of the key: its part after `adj_` that may be shown.'),

@@ -25,6 +25,7 @@ export interface Route {
 const REQUEST = '/v1/requests/:request_id';
 const DIRECTIVE = `${REQUEST}/directives/:directive_id` as const;
 const SCHEDULE = '/v1/schedules/:schedule_id';
+const RUN = '/v1/runs/:run';
 
 /** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
 export const CALLS = {
@@ -91,6 +92,10 @@ const OTHERS = {
   cancel: { method: 'POST', path: `${REQUEST}/cancel`, scope: 'cancel', content: 'small' },
   cancelDirective: { method: 'POST', path: `${DIRECTIVE}/cancel`, scope: 'cancel', content: 'small' },
   prioritize: { method: 'POST', path: `${DIRECTIVE}/priority`, scope: 'submit', content: 'small' },
+  readRun: { method: 'GET', path: RUN, scope: 'read' },
+  closeRun: { method: 'PUT', path: RUN, scope: 'submit', content: 'list' },
+  beginStep: { method: 'POST', path: `${RUN}/steps`, scope: 'submit', content: 'small' },
+  endStep: { method: 'POST', path: `${RUN}/steps/end`, scope: 'submit', content: 'list' },
   drainWorker: { method: 'POST', path: '/v1/workers/:worker_id/drain', scope: 'admin', forOperators: true },
   resumeWorker: { method: 'POST', path: '/v1/workers/:worker_id/resume', scope: 'admin', forOperators: true },
   // A caller that signs in has no key yet; the end of a session by its cookie needs the token against other sites.

@@ -14,6 +14,14 @@ import {
   startedRunSchema,
   startRunBodySchema,
 } from '../run/run.ts';
+import {
+  beginStepBodySchema,
+  begunStepSchema,
+  closeRunBodySchema,
+  endedStepSchema,
+  endStepBodySchema,
+  foreignRunViewSchema,
+} from '../run/foreign-run.ts';
 import { bulkDecisionBodySchema, bulkDecisionSchema } from '../run/bulk-decision.ts';
 import {
   createScheduleBodySchema,
@@ -242,5 +250,45 @@ export const WORK_OPERATIONS = {
     answer: ['schedule-view', scheduleViewSchema],
     statuses: { 200: 'The schedule before its deletion.' },
     problems: [404],
+  },
+  readRun: {
+    tag: 'runs',
+    summary: 'A run that another program leads',
+    description:
+      'The run that its caller began with a model call at `/runs/{run}/…`, a tool call at `/runs/{run}/mcp` or a step. ' +
+      'A run of another key is not found. Each of its calls has a request whose id begins with `request_prefix`.',
+    answer: ['foreign-run-view', foreignRunViewSchema],
+    problems: [404],
+  },
+  closeRun: {
+    tag: 'runs',
+    summary: 'Close a run that another program leads',
+    description:
+      'What the run has recorded is answered on until the retention ends; a new call is refused (409 `request_closed`). ' +
+      'The same close again is the same; another outcome is refused.',
+    body: ['close-run-body', closeRunBodySchema],
+    isBodyOptional: true,
+    answer: ['foreign-run-view', foreignRunViewSchema],
+    problems: [404, 409, 413, 415],
+  },
+  beginStep: {
+    tag: 'runs',
+    summary: "Begin a step of a run's own program, or renew its lease",
+    description:
+      'With `state` `run` the caller executes the step and ends it with the token; the same token again renews the lease. A step whose ' +
+      'process died is begun by the next caller, unless its effect is `once`: then its outcome is `unknown` until a caller decides.',
+    body: ['begin-step-body', beginStepBodySchema],
+    answer: ['begun-step', begunStepSchema],
+    problems: [409, 413, 415],
+  },
+  endStep: {
+    tag: 'runs',
+    summary: "End a step of a run's own program",
+    description:
+      'With the token of the begin. Without a token it decides about a step of unknown outcome: `result` or `error` is recorded, and ' +
+      '`again` lets it run at its next begin. The same end again is the same.',
+    body: ['end-step-body', endStepBodySchema],
+    answer: ['ended-step', endedStepSchema],
+    problems: [404, 409, 413, 415],
   },
 } as const satisfies Record<string, Operation>;

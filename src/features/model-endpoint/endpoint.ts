@@ -159,7 +159,9 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
       ...(Object.keys(query).length === 0 ? {} : { query }),
       ...RETRIES,
     };
-    const { traceparent } = submissionOptions(request.headers as { traceparent?: string });
+    const { traceparent = target.traceparent } = submissionOptions(
+      request.headers as { traceparent?: string },
+    );
     try {
       await client.submit(directive, traceparent === undefined ? {} : { traceparent });
     } catch (error) {

@@ -30,6 +30,8 @@ export interface ModelCall {
 export interface TurnOfRun extends ModelTarget {
   /** Headers for the caller beside `adjutant-request`, `adjutant-directive` and `adjutant-replayed`. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Trace of the run, for a caller that names none. Default: a new one. */
+  readonly traceparent?: string;
 }
 
 /** A complete answer to a call of a run. */

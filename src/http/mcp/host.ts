@@ -57,3 +57,8 @@ function hostOf(capabilities: unknown, info: unknown): Host {
 function shown(name: string): string {
   return name.slice(0, MAX_NAME_CHARACTERS).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
 }
+
+/** A header of the request that carries the call; null: there is none. */
+export function headerOf({ http }: ServerContext, name: string): string | null {
+  return http?.req?.headers.get(name) ?? null;
+}

@@ -50,7 +50,9 @@ export async function createToolServer(
     guarded(options, async ({ params }, context) => {
       const subject = await subjectOf(options, params, context);
       const asking = { subject, params, context };
-      const result = await (isModern ? modernLeg(options, asking) : sessionLeg(options, server, asking));
+      const result =
+        subject.answer ??
+        (await (isModern ? modernLeg(options, asking) : sessionLeg(options, server, asking)));
       if (!isAnswer(result)) return result;
       return server.projectCallToolResult(result, (await subject.tool()).output_schema);
     }),

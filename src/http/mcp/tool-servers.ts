@@ -5,6 +5,7 @@ import type { DirectiveClient } from '../../contract/directive/directive-client.
 import { cancelPlace } from './calls/agent-call.ts';
 import { createDepartures, type SharedWaits } from './calls/departures.ts';
 import { createSeals } from './calls/held-call.ts';
+import type { FindInRun } from './calls/run-call.ts';
 import type { Scope } from './offered-tools.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
 import { createQuestionReader } from './questions/question-reader.ts';
@@ -44,6 +45,8 @@ export interface ToolServersOptions {
   readonly sessions?: SessionPool;
   /** Members of `_meta` in which hosts name a call: keys where the key of this service is absent. Default: none. */
   readonly keysFrom?: readonly string[];
+  /** Finds calls in the records of runs that other programs lead. Default: there are none. */
+  readonly findInRun?: FindInRun;
 }
 
 export interface ToolServers {
@@ -83,6 +86,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     tools,
     list,
     keysFrom: options.keysFrom ?? [],
+    findInRun: options.findInRun ?? null,
     seals: createSeals({ sealingKey: options.sealingKey, callerOf: options.callerOf ?? NO_CALLER, scope }),
     questions: createQuestionReader(client),
     version,

@@ -4,7 +4,10 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { readInput } from '../../contract/json/read-input.ts';
+import { RUN_HEADER, runNameSchema } from '../../contract/run/foreign-run.ts';
 import type { App } from '../app.ts';
+import { MCP_PATHS } from '../route-rules.ts';
 
 export interface McpHandler {
   /** `server` null: the tools of all servers. The answer is a sentence when there is no such server now. */
@@ -19,17 +22,17 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
   app.addHook('preClose', async () => mcp.close());
   const method = ['GET', 'POST', 'DELETE'];
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { server = null } = request.params as { server?: string };
-    const response = await mcp.handle(server, webRequest(request, reply), request.body);
+    const { server = null, run } = request.params as { server?: string; run?: string };
+    const response = await mcp.handle(server, webRequest(request, reply, run), request.body);
     if (typeof response !== 'string') return sendResponse(reply, response);
     throw new DirectiveRefused(problem('not_found', { detail: response }));
   };
-  for (const url of ['/mcp', '/mcp/', '/mcp/:server', '/mcp/:server/'])
+  for (const url of MCP_PATHS.flatMap((path) => [path, `${path}/`]))
     app.route({ method, url, schema, handler });
 }
 
-/** Its signal aborts when the client has gone before the answer was sent. */
-function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
+/** Its signal aborts when the client has gone before the answer was sent. `run`: named by the path. */
+function webRequest(request: FastifyRequest, reply: FastifyReply, run: string | undefined): Request {
   const gone = new AbortController();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -37,6 +40,7 @@ function webRequest(request: FastifyRequest, reply: FastifyReply): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers.set(name, [value].flat().join(', '));
+  if (run !== undefined) headers.set(RUN_HEADER, readInput(runNameSchema, run, 'invalid_query'));
   const url = new URL(request.url, 'http://localhost');
   return new Request(url, { method: request.method, headers, signal: gone.signal });
 }

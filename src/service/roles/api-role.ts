@@ -19,16 +19,20 @@ import type { Hearing } from '../../store/log/channel.ts';
 import { sharedSecret } from '../../store/access/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/catalog-changes.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
+import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
 import type { Startable } from '../../platform/lifecycle.ts';
+import { foreignRunRoutes } from '../../features/foreign-runs/routes.ts';
 import { modelEndpoint } from '../../features/model-endpoint/routes.ts';
+import type { TurnsOfRun } from '../../features/model-endpoint/turns-of-run.ts';
 import { createQueueApi, type QueueApiOptions } from '../../features/queue-api/queue-api.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { version } from '../../version.ts';
 import { createClient } from '../client.ts';
 import { clientOptions } from '../client-options.ts';
+import { foreignRunsOf } from '../foreign-runs.ts';
 import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
@@ -79,6 +83,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
+  const foreignRuns = foreignRunsOf(store, {
+    spend,
+    mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
+    warn: (fields, message) => logger.warn(fields, message),
+  });
   const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const api = createApi({
@@ -95,8 +104,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: mcpOf({ clientOf, guard }, store, changes, options),
-    features: [modelEndpointOf({ client, clientOf }, store, options)],
+    mcp: mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+    features: [
+      modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
+      foreignRunRoutes(foreignRuns.calls),
+    ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -155,7 +167,11 @@ function queueApiOf(
 }
 
 function modelEndpointOf(
-  { client, clientOf }: { readonly client: DirectiveClient; readonly clientOf: ClientOf },
+  {
+    client,
+    clientOf,
+    turns,
+  }: { readonly client: DirectiveClient; readonly clientOf: ClientOf; readonly turns: TurnsOfRun },
   { connection, keys, catalog }: Store,
   { config, onError }: ApiRoleOptions,
 ): ApiFeature {
@@ -168,7 +184,7 @@ function modelEndpointOf(
     tenant: () => tenants.of(currentTenant()),
     principal: currentCaller,
     models: catalog.models,
-    turns: null,
+    turns,
     configured: new Map([...config.providers].map(([name, { models }]) => [name, [...models.keys()]])),
     limits: { bodyBytes: config.limits.body_bytes, bodyValues: config.limits.body_values },
     graceMs: config.limits.model_grace_ms,
@@ -180,11 +196,12 @@ interface McpClients {
   readonly clientOf: ClientOf;
   /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
+  readonly findCall: ReturnType<typeof foreignRunsOf>['findCall'];
 }
 
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  { clientOf, guard }: McpClients,
+  { clientOf, guard, findCall }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
@@ -195,7 +212,8 @@ function mcpOf(
   const hints = changes.listen;
   const callerOf = (): string | null => currentCaller()?.id ?? null;
   const sessions = createSessionPool(SESSIONS);
-  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions };
+  const findInRun: FindInRun = async (call) => findCall(call, currentCaller());
+  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions, findInRun };
   const endpoints = createTenantParts(
     (tenant) => {
       const own = clientOf(tenant);

@@ -269,14 +269,19 @@ export interface StoredScore {
 
 /** `mostBytes`: the most that a request holds. */
 function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
-  async function score(
+  const score = async (requestId: string, stored: StoredScore): Promise<ScoreVerdict> =>
+    note(requestId, SCORE_SIGNAL, stored);
+
+  /** A signal that starts nothing and ends nothing, once for each id; scores and notes share their bound. */
+  async function note(
     requestId: string,
+    type: string,
     { id, digest, data, traceparent }: StoredScore,
   ): Promise<ScoreVerdict> {
     const origin = { requestId, causationId: id, traceparent };
     const signal = {
-      ...draftSignal(SCORE_SIGNAL as SignalDraft['type'], data as never, origin),
-      source: '/score',
+      ...draftSignal(type as SignalDraft['type'], data as never, origin),
+      source: `/${type.slice(0, type.indexOf('.'))}`,
     };
     const limit = mostBytes(requestId);
     const args = [id, digest, limit, MOST_SCORES, writeSignal(requestId, signal)];
@@ -287,5 +292,5 @@ function createScores(run: RunScript, keys: KeySpace, mostBytes: (requestId: str
     return { kind: kind === 'too_many' ? kind : 'unknown' };
   }
 
-  return { score };
+  return { score, note };
 }

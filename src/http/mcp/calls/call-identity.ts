@@ -2,6 +2,7 @@
  *  It must never let a key of one tool mean a call of another. */
 import { hash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
+import { RUN_REQUEST_PREFIX } from '../../../contract/run/foreign-run.ts';
 import type { Place } from './tool-answer.ts';
 
 /** In `_meta` of a call. */
@@ -55,6 +56,11 @@ export function placeOf({ tool, key, isAgent }: Identity): Place {
   if (key === null) return { requestId: uuidv7(), id };
   const digest = hash('sha256', JSON.stringify([tool, key]), 'hex').slice(0, DIGEST_CHARACTERS);
   return { requestId: `${KEYED}${digest}`, id };
+}
+
+/** Whether it is a call of a run that another program leads: it goes on when that program dies, which finds it again. */
+export function isOfRun({ requestId }: Place): boolean {
+  return requestId.startsWith(RUN_REQUEST_PREFIX);
 }
 
 /** Whether a client that repeats the call with its key finds it again. */

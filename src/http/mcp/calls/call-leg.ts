@@ -141,7 +141,12 @@ async function waited(
   const waiter: Waiter = { ...wait, signal: context.mcpReq.signal, isLost };
   return offer === null
     ? rejoin(parts, subject, waiter)
-    : submit(parts, offer, { place, params, traceparent: traceparentOf(context) }, waiter);
+    : submit(
+        parts,
+        offer,
+        { place, params, traceparent: traceparentOf(context) ?? subject.traceparent },
+        waiter,
+      );
 }
 
 interface NewCall {

@@ -1,12 +1,15 @@
 /** Which call a request is about: a new one, one that its client comes back to, or one that its key names again.
  *  It must never let a client go on with a call that is not its own. */
-import type { ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../../../contract/directive/directive-client.ts';
 import { DirectiveRefused } from '../../../contract/problem.ts';
 import type { ListedTool } from '../../../contract/tool/tool-listing.ts';
 import { type AskedOnLeg, NOTHING_ASKED } from './asked-leg.ts';
 import { callKeyOf, placeOf } from './call-identity.ts';
 import type { HeldCall, Seals } from './held-call.ts';
+import { type FindInRun, runCall } from './run-call.ts';
+import { RUN_HEADER } from '../../../contract/run/foreign-run.ts';
+import { headerOf } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
 import { invalidParams, unknownTool } from '../refusal.ts';
 import type { Place } from './tool-answer.ts';
@@ -22,6 +25,8 @@ export interface SubjectParts {
   readonly seals: Seals;
   /** The names of `callKeyOf`. */
   readonly keysFrom: readonly string[];
+  /** Finds calls in the records of runs that other programs lead; null: there are none. */
+  readonly findInRun: FindInRun | null;
 }
 
 /** `offer` null: the client comes back to it. */
@@ -32,6 +37,10 @@ export interface Subject extends AcceptedCall {
   readonly offer: Offer | null;
   /** The questions to the client when it left. */
   readonly asked: AskedOnLeg;
+  /** Trace of the run that it belongs to, where its client names none. Default: none. */
+  readonly traceparent?: string;
+  /** The answer of a call that must not be made. Default: it is made. */
+  readonly answer?: CallToolResult;
 }
 
 export async function subjectOf(
@@ -43,6 +52,8 @@ export async function subjectOf(
   const held = await heldCall(seals, context);
   if (held !== null) return heldSubject(tools, params, held);
   const offer = await tools.find(params.name);
+  const inRun = await runSubject(options, offer, params, context);
+  if (inRun !== null) return inRun;
   if (offer === undefined) return repeatedSubject(options, params, context);
   return subjectAt(offer, params.name, newPlace(offer, context, keysFrom));
 }
@@ -53,7 +64,26 @@ function subjectAt(offer: Offer, calledBy: string, place: Place): Subject {
   return { name, held, offer, place, asked: NOTHING_ASKED, tool: async () => answering(offer) };
 }
 
-/** A call that was accepted is found by its key even while no server has its tool. */
+/** A call of a run that was accepted goes on, or has its answer, while nobody serves its tool. null: it belongs to no run. */
+async function runSubject(
+  { client, tools, findInRun }: SubjectParts,
+  served: Offer | undefined,
+  { name, arguments: args = {} }: CallParams,
+  context: ServerContext,
+): Promise<Subject | null> {
+  if (findInRun === null || headerOf(context, RUN_HEADER) === null) return null;
+  const offer = served ?? tools.among(await rememberedTools(client), name);
+  if (offer === undefined) throw unknownTool(name);
+  const call = await runCall(client, findInRun, { offer, name, arguments: args }, context);
+  if (call === null) return null;
+  const subject = subjectAt(offer, name, call.place);
+  if (call.kind === 'answer') return { ...subject, answer: call.answer };
+  if (call.isAccepted) return { ...subject, offer: null };
+  if (served === undefined) throw unknownTool(name);
+  return { ...subject, traceparent: call.traceparent };
+}
+
+/** A call that was accepted is found again by its key while nobody serves its tool. */
 async function repeatedSubject(
   { client, tools, keysFrom }: SubjectParts,
   { name }: CallParams,

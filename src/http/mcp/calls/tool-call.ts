@@ -12,6 +12,7 @@ import type { TerminalSignal } from '../../../contract/signal/signal.ts';
 import type { Submission } from '../../../contract/directive/submission.ts';
 import type { ListedTool } from '../../../contract/tool/tool-listing.ts';
 import { awaitEnd, endOf } from './call-end.ts';
+import { isOfRun } from './call-identity.ts';
 import type { Departure, Departures } from './departures.ts';
 import type { ProgressRelay } from './progress-relay.ts';
 import { followCall, type QuestionListener } from '../questions/question-feed.ts';
@@ -132,7 +133,7 @@ export async function attended<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (signal.aborted) how = isLost(signal.reason) ? 'lost' : 'cancelled';
+    if (signal.aborted) how = !isLost(signal.reason) ? 'cancelled' : isOfRun(place) ? 'done' : 'lost';
     throw error;
   } finally {
     leave(how);

@@ -90,6 +90,7 @@ export const ATTRIBUTE = {
   budgetAlias: 'adjutant.budget.cheaper',
   rejected: 'adjutant.rejected_directives',
   link: 'adjutant.link',
+  replayed: 'adjutant.replayed',
   turn: 'adjutant.turn',
   signalsRead: 'adjutant.turn.signals',
   directivesSent: 'adjutant.turn.directives',

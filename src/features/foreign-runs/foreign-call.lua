@@ -1,0 +1,119 @@
+-- Finds or makes the directive of a tool call: of those that the last turns asked for, in order, or one that none asked for.
+-- Must never give a `once` call that happened a second directive in a branch, nor one that a turn asked for once, unless the caller
+-- allows the repeat.
+-- @include include-foreign-run.lua
+--
+-- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[5] digest of tool and arguments   ARGV[6] digest of the arguments
+-- ARGV[7] names of the tool, normalised, JSON   ARGV[8] 'once' | ''   ARGV[9] 'repeat': equal calls may happen again | ''
+-- ARGV[10] header of the pass, or ''   ARGV[11] the most calls   ARGV[12] 'wait': the answer of the last turn is waited for | ''
+-- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'ended' | 'full', 'request', id,
+--   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id }.
+begin(ARGV[1], ARGV[2], ARGV[3])
+keep(ARGV[4])
+local call, arguments, names = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
+read_mark(ARGV[10])
+local cursor = get('cursor')
+if ARGV[12] == 'wait' and cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 then
+  return { 'kind', 'early' }
+end
+local allows_repeat, is_once = ARGV[9] == 'repeat', ARGV[8] == 'once'
+
+-- Hosts put the name of the server, and more, before the name of a tool.
+local function is_named(asked)
+  for _, name in ipairs(names) do
+    if asked == name or string.sub(asked, -(#name + 1)) == '_' .. name then
+      return true
+    end
+  end
+  return false
+end
+
+local function answer(id)
+  return { 'kind', 'call', 'request', request_of(id), 'id', id, 'trace', get('trace'), 'age', now_ms() - number('c:' .. id) }
+end
+
+-- The calls of a turn that were not made since it was answered last, and their indexes: first those that became this very call
+-- before, then equal ones, then those whose arguments the host has completed.
+local function asked_by(turn)
+  local asked = cjson.decode(redis.call('HGET', STATE, 'q:' .. turn) or '[]')
+  local made = ',' .. get('u:' .. turn)
+  local same, equal, named
+  for index, each in ipairs(asked) do
+    local at = int(index - 1)
+    if not string.find(made, ',' .. at .. ',', 1, true) and is_named(each[1]) then
+      local became = get('m:' .. turn .. '.' .. at)
+      if became == '' then
+        equal = equal or (each[2] == arguments and at) or nil
+        named = named or at
+      elseif string.sub(became, 1, #call + 1) == call .. ' ' then
+        same = same or at
+      end
+    end
+  end
+  return same, equal, named
+end
+
+local happened = get('e:' .. call)
+happened = happened ~= '' and happened or nil
+
+-- The refusal, or nil.
+local function make(id)
+  if get('status') ~= '' then
+    return { 'kind', 'ended' }
+  elseif number('calls') >= tonumber(ARGV[11]) then
+    return { 'kind', 'full' }
+  end
+  redis.call('HINCRBY', STATE, 'calls', 1)
+  set('c:' .. id, int(now_ms()))
+end
+
+local function take(turn, index, is_mapped)
+  local field = 'm:' .. turn .. '.' .. index
+  local id = 't' .. turn .. '.c' .. index
+  if is_mapped then
+    id = string.match(get(field), ' (%S+)$')
+  elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
+    id = happened
+  else
+    local refusal = make(id)
+    if refusal then
+      return refusal
+    end
+  end
+  set('u:' .. turn, get('u:' .. turn) .. index .. ',', field, call .. ' ' .. id, 'e:' .. call, id)
+  return answer(id)
+end
+
+local turns = {}
+for turn in string.gmatch(get('recent'), '%d+') do
+  turns[#turns + 1] = turn
+end
+for _, turn in ipairs(turns) do
+  local same, equal = asked_by(turn)
+  if same or equal then
+    return take(turn, same or equal, same ~= nil)
+  end
+end
+for _, turn in ipairs(turns) do
+  local _, _, named = asked_by(turn)
+  if named then
+    return take(turn, named, false)
+  end
+end
+
+-- No turn asks for it (any more). A `once` call that a turn asked for is that call again, as its host repeats it; and where the program
+-- does not name its passes, nothing tells a second call from the first one after a restart.
+if is_once and happened and not allows_repeat
+  and (get('branch') ~= '' or get('mark') == '' or string.sub(happened, 1, 1) == 't') then
+  return answer(happened)
+end
+local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')
+count = pass == get('pass') and tonumber(count) + 1 or 1
+local id = 'c.' .. call .. '.' .. int(count)
+local refusal = get('c:' .. id) == '' and make(id) or nil
+if refusal then
+  return refusal
+end
+set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
+return answer(id)

@@ -1,0 +1,90 @@
+-- Finds or makes the turn of a model call, and moves the cursor of the pass to it.
+-- Must never make a turn of a closed run, nor a second one of a call that is known, unless a fresh answer is asked for.
+-- @include include-foreign-run.lua
+--
+-- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[5] digest of the call   ARGV[6] shape of its history ('' = it has answers of a model in it)   ARGV[7] header of the pass, or ''
+-- ARGV[8] 'fresh' | 'retry' (a repeat of the same call by its client: it begins no pass) | ''
+-- ARGV[9] the most turns   ARGV[10] the request of the call that has failed, or ''
+-- Returns { 'kind', 'turn' | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number, 'trace', trace,
+--   'left', turn, 'left_request', id: the recorded turn that the pass leaves with this one }.
+begin(ARGV[1], ARGV[2], ARGV[3])
+keep(ARGV[4])
+local digest, shape, how, failed = ARGV[5], ARGV[6], ARGV[8], ARGV[10]
+local is_marked = read_mark(ARGV[7])
+
+local function serve(turn, left)
+  local pass, recent = get('pass'), int(turn) .. ','
+  local held = 1
+  for other in string.gmatch(get('recent'), '%d+') do
+    if other ~= int(turn) and held < MOST_RECENT then
+      recent, held = recent .. other .. ',', held + 1
+    end
+  end
+  -- A pass that repeats a turn of a branch is a branch.
+  if get('b:' .. int(turn)) ~= '' then
+    set('branch', pass)
+  end
+  set('cursor', int(turn), 'recent', recent, 'u:' .. int(turn), '', 's:' .. int(turn), pass)
+  local reply = { 'kind', 'turn', 'request', request_of('t' .. int(turn)), 'turn', turn, 'pass', tonumber(pass),
+    'trace', get('trace') }
+  if left then
+    for _, value in ipairs({ 'left', tonumber(left), 'left_request', request_of('t' .. left) }) do
+      reply[#reply + 1] = value
+    end
+  end
+  return reply
+end
+
+local known = get('t:' .. digest)
+if known ~= '' and failed ~= '' then
+  try_again('t' .. known, failed)
+  return serve(tonumber(known))
+end
+if known ~= '' and how ~= 'fresh' then
+  if get('n:' .. known) == '0' and how ~= 'retry' and ARGV[7] == '' and get('s:' .. known) == get('pass') then
+    begin_pass()
+  end
+  return serve(tonumber(known))
+end
+
+if get('status') ~= '' then
+  return { 'kind', 'ended' }
+elseif number('turns') >= tonumber(ARGV[9]) then
+  return { 'kind', 'full' }
+end
+local before, expected = get('cursor'), ''
+if is_marked then
+  before = ''
+end
+if known ~= '' then
+  before = get('n:' .. known)
+elseif shape ~= '' and get('o:' .. shape) ~= '' then
+  -- The same task with another beginning, as with the time of day in its instructions: the program was started again.
+  expected, before = get('o:' .. shape), '0'
+  if ARGV[7] == '' then
+    begin_pass()
+  end
+else
+  before = before == '' and '0' or before
+  local next_turn = get('x:' .. before)
+  if next_turn ~= '' and get('s:' .. next_turn) ~= get('pass') then
+    expected = next_turn
+  end
+end
+local turn = int(redis.call('HINCRBY', STATE, 'turns', 1))
+set('t:' .. digest, turn, 'n:' .. turn, before)
+if known == '' then
+  set('x:' .. before, turn)
+end
+if shape ~= '' and known == '' then
+  set('o:' .. shape, turn)
+end
+local is_news = expected ~= '' and get('told') ~= get('pass')
+if expected ~= '' then
+  set('branch', get('pass'), 'told', get('pass'))
+end
+if get('branch') ~= '' then
+  set('b:' .. turn, '1')
+end
+return serve(tonumber(turn), is_news and expected or nil)

@@ -1,0 +1,94 @@
+-- The record of a run that another program leads, as its scripts share it.
+-- Must never touch the keys of a request: each turn and each call has one, whose id is made of the base and its own.
+--
+-- KEYS[1] state, hash:
+--   name, begun, base, trace   name of the run, when it began (milliseconds since the epoch), the beginning of the ids of its requests,
+--                              its trace
+--   status, outcome            '' or how it was closed, and with what, JSON
+--   pass, mark, branch, told   number of the pass, the last value of its header, '' or the pass if it has left the record, the last
+--                              pass whose departure was reported
+--   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
+--   turns, calls, steps, bytes counts, and the bytes of the results of steps
+--   t:<digest>                 the turn of a model call
+--   n:<turn>                   the turn before it
+--   s:<turn>, b:<turn>         the pass that saw it last; '1' = it was made in a branch
+--   x:<turn>                   the turn that followed it first in the last pass that recorded one
+--   o:<shape>                  the first turn of a history of this shape
+--   q:<turn>                   the calls that its answer asks for, JSON: [[name, digest of arguments], ...]
+--   u:<turn>                   those of them that were made since it was answered last, ',0,2,'
+--   m:<turn>.<index>           the call that it became: '<call> <id>'
+--   e:<call>                   the last one with this tool and these arguments
+--   c:<id>                     when a call was given this id
+--   f:<call>                   '<pass> <how many of it no turn asked for in the pass>'
+--   y:<id>                     how often a turn or call was tried again under another id
+--   p:<step>                   '<effect> <token> <lease until>'
+-- KEYS[2] results, hash: step -> its end, JSON
+local STATE, RESULTS = KEYS[1], KEYS[2]
+local MOST_RECENT = 8
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function int(value)
+  return string.format('%.0f', value)
+end
+
+local function get(field)
+  return redis.call('HGET', STATE, field) or ''
+end
+
+local function number(field)
+  return tonumber(redis.call('HGET', STATE, field) or '0')
+end
+
+local function set(...)
+  redis.call('HSET', STATE, ...)
+end
+
+local function keep(ms)
+  redis.call('PEXPIRE', STATE, ms)
+  redis.call('PEXPIRE', RESULTS, ms)
+end
+
+-- Begins the run where there is none.
+local function begin(name, base, trace)
+  if redis.call('HEXISTS', STATE, 'name') == 1 then
+    return
+  end
+  set('name', name, 'begun', int(now_ms()), 'base', base, 'trace', trace, 'pass', '1')
+end
+
+-- Begins a pass. The turn that was answered last is kept: a program may go on from what it has saved.
+local function begin_pass()
+  local cursor = get('cursor')
+  set('pass', int(number('pass') + 1), 'branch', '', 'recent', cursor == '' and '' or cursor .. ',', 'u:' .. cursor, '')
+end
+
+-- Another value of the header begins a pass.
+local function read_mark(mark)
+  if mark == '' or mark == get('mark') then
+    return false
+  end
+  local is_first = get('mark') == '' and number('turns') == 0 and number('calls') == 0
+  set('mark', mark)
+  if is_first then
+    return false
+  end
+  begin_pass()
+  return true
+end
+
+-- The request of a turn or call as it is tried now.
+local function request_of(id)
+  local tries = get('y:' .. id)
+  return get('base') .. '.' .. (tries == '' and id or id .. '.' .. tries)
+end
+
+-- Tries it again, unless another caller that saw the same end has done so.
+local function try_again(id, request)
+  if request_of(id) == request then
+    redis.call('HINCRBY', STATE, 'y:' .. id, 1)
+  end
+end

@@ -1,0 +1,243 @@
+/** The record of runs that other programs lead: the order of their model calls, tool calls and steps.
+ *  Decides only which directive a call is: how a directive ended is in the journal. */
+import { hash, randomBytes } from 'node:crypto';
+import { RUN_BOUNDS, RUN_REQUEST_PREFIX } from '../../contract/run/foreign-run.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { newTraceparent } from '../../platform/telemetry/traces/trace-context.ts';
+import type { KeySpace } from '../../store/keys.ts';
+import { namedIn, prepareScripts, type ScriptName } from '../../store/scripts.ts';
+
+/** Owner of a run: the same name of another caller is another run. */
+export interface RunOwner {
+  readonly tenant: string;
+  /** Id of the caller; null: no key is asked for. */
+  readonly caller: string | null;
+  readonly run: string;
+}
+
+/** A turn that was found or made. */
+export interface FoundTurn {
+  readonly kind: 'turn';
+  readonly requestId: string;
+  readonly turn: number;
+  readonly pass: number;
+  readonly traceparent: string;
+  /** The recorded turn that the pass leaves with this one; null: it leaves none. */
+  readonly left: { readonly turn: number; readonly requestId: string } | null;
+}
+
+export interface FoundCall {
+  readonly kind: 'call';
+  readonly requestId: string;
+  /** Its id in the run. */
+  readonly id: string;
+  readonly traceparent: string;
+  /** Time since it was given its id, milliseconds. */
+  readonly ageMs: number;
+}
+
+/** Why nothing new is made: the run is closed, or has reached a bound. */
+export interface Refusal {
+  readonly kind: 'ended' | 'full';
+}
+
+export interface TurnAsked {
+  readonly digest: string;
+  /** Shape of a history without answers of a model; '': it has some. */
+  readonly shape: string;
+  /** Value of the header of the pass; '': none. */
+  readonly mark: string;
+  readonly how: 'fresh' | 'retry' | '';
+  /** Request of the call that has failed; null: none. */
+  readonly failed: string | null;
+}
+
+export interface CallAsked {
+  readonly call: string;
+  readonly arguments: string;
+  readonly names: readonly string[];
+  readonly isOnce: boolean;
+  readonly allowsRepeat: boolean;
+  readonly mark: string;
+  /** Whether the answer of the last turn is waited for. */
+  readonly waits: boolean;
+}
+
+export interface StepAsked {
+  readonly key: string;
+  readonly effect: string;
+  readonly leaseMs: number;
+  readonly token: string;
+}
+
+export type StepState =
+  | { readonly kind: 'unknown' }
+  /** `isBegun`: now; else its lease was renewed. */
+  | { readonly kind: 'run'; readonly isBegun: boolean }
+  | { readonly kind: 'running'; readonly leftMs: number }
+  | { readonly kind: 'recorded'; readonly end: string };
+
+export type StepEnd = 'recorded' | 'released' | 'other' | 'stale' | 'running' | 'none' | 'full';
+
+/** A tool call that an answer asks for: its normalised name, and the digest of its arguments. */
+export type AskedCall = readonly [name: string, arguments: string];
+
+export interface RunRecord {
+  readonly status: 'open' | 'completed' | 'failed';
+  readonly outcome: string | null;
+  readonly begunAt: number;
+  readonly pass: number;
+  readonly isBranch: boolean;
+  readonly turns: number;
+  readonly calls: number;
+  readonly steps: number;
+  /** Beginning of the ids of its requests. */
+  readonly base: string;
+  readonly traceparent: string;
+}
+
+export type RunStore = ReturnType<typeof createRunStore>;
+
+const DIGEST_CHARACTERS = 32;
+/** Characters of a run's name in the ids of its requests, which console and log show. */
+const SHOWN_CHARACTERS = 60;
+/** The longest time limit of a tool call: the record outlives what is under way. */
+const LONGEST_CALL_MS = 24 * 60 * 60_000;
+
+const VIEW_FIELDS = [
+  'name',
+  'status',
+  'outcome',
+  'begun',
+  'pass',
+  'branch',
+  'turns',
+  'calls',
+  'steps',
+  'base',
+  'trace',
+];
+
+/** `keptMs`: the retention of closed requests of a tenant, milliseconds. */
+export function createRunStore(
+  connection: RedisConnection,
+  keySpace: KeySpace,
+  keptMs: (tenant: string) => number,
+) {
+  const run = prepareScripts(connection);
+
+  function keysOf({ tenant, caller, run: name }: RunOwner): [state: string, results: string] {
+    const digest = hash('sha256', JSON.stringify([tenant, caller, name]), 'hex').slice(0, DIGEST_CHARACTERS);
+    return keySpace.foreignRun(digest);
+  }
+
+  const keep = ({ tenant }: RunOwner): number => keptMs(tenant) + LONGEST_CALL_MS;
+
+  /** Runs a script that begins the run where there is none. */
+  async function begun(script: ScriptName, owner: RunOwner, args: readonly (string | number)[]) {
+    const base = `${RUN_REQUEST_PREFIX}${owner.run.slice(0, SHOWN_CHARACTERS)}.${randomBytes(6).toString('hex')}`;
+    return namedIn(
+      await run(script, keysOf(owner), [owner.run, base, newTraceparent(), keep(owner), ...args]),
+    );
+  }
+
+  return {
+    async turn(owner: RunOwner, asked: TurnAsked): Promise<FoundTurn | Refusal> {
+      const { digest, shape, mark, how, failed } = asked;
+      const args = [digest, shape, mark, how, RUN_BOUNDS.turns, failed ?? ''];
+      const reply = await begun('foreign-turn', owner, args);
+      const kind = reply.text('kind') as 'turn' | 'ended' | 'full';
+      if (kind !== 'turn') return { kind };
+      return {
+        kind,
+        requestId: reply.text('request'),
+        turn: reply.number('turn'),
+        pass: reply.number('pass'),
+        traceparent: reply.text('trace'),
+        left:
+          reply.number('left') === 0
+            ? null
+            : { turn: reply.number('left'), requestId: reply.text('left_request') },
+      };
+    },
+    /** false: the run has no such turn. */
+    async asked(owner: RunOwner, requestId: string, calls: readonly AskedCall[]): Promise<boolean> {
+      const reply = await run('foreign-asked', keysOf(owner), [requestId, JSON.stringify(calls)]);
+      return namedIn(reply).text('kind') === 'noted';
+    },
+    /** null: the answer of the last turn is not noted yet. */
+    async call(owner: RunOwner, asked: CallAsked): Promise<FoundCall | Refusal | null> {
+      const reply = await begun('foreign-call', owner, [
+        asked.call,
+        asked.arguments,
+        JSON.stringify(asked.names),
+        asked.isOnce ? 'once' : '',
+        asked.allowsRepeat ? 'repeat' : '',
+        asked.mark,
+        RUN_BOUNDS.calls,
+        asked.waits ? 'wait' : '',
+      ]);
+      const kind = reply.text('kind') as 'call' | 'early' | 'ended' | 'full';
+      if (kind === 'early') return null;
+      if (kind !== 'call') return { kind };
+      return {
+        kind,
+        requestId: reply.text('request'),
+        id: reply.text('id'),
+        traceparent: reply.text('trace'),
+        ageMs: reply.number('age'),
+      };
+    },
+    /** Another request for a call that has ended in `requestId`. */
+    async again(owner: RunOwner, id: string, requestId: string): Promise<string> {
+      return namedIn(await run('foreign-again', keysOf(owner), [id, requestId])).text('request');
+    },
+    async step(owner: RunOwner, { key, effect, leaseMs, token }: StepAsked): Promise<StepState | Refusal> {
+      const reply = await begun('foreign-step', owner, [key, effect, leaseMs, token, RUN_BOUNDS.steps]);
+      const kind = reply.text('kind') as (StepState | Refusal)['kind'];
+      if (kind === 'running') return { kind, leftMs: reply.number('left') };
+      if (kind === 'run') return { kind, isBegun: reply.flag('begun') };
+      return kind === 'recorded' ? { kind, end: reply.text('end') } : { kind };
+    },
+    async endStep(
+      owner: RunOwner,
+      {
+        key,
+        token,
+        how,
+        end,
+      }: { key: string; token: string; how: 'result' | 'error' | 'again'; end: string },
+    ): Promise<StepEnd> {
+      const args = [key, token, how, end, keep(owner), RUN_BOUNDS.stepBytes];
+      return namedIn(await run('foreign-step-end', keysOf(owner), args)).text('kind') as StepEnd;
+    },
+    /** Closed now or before with this outcome; with another one; there is no such run. */
+    async close(
+      owner: RunOwner,
+      status: 'completed' | 'failed',
+      outcome: string,
+    ): Promise<'closed' | 'other' | 'none'> {
+      const reply = namedIn(await run('foreign-close', keysOf(owner), [status, outcome]));
+      return reply.text('kind') as 'closed' | 'other' | 'none';
+    },
+    /** null: there is no such run. */
+    async read(owner: RunOwner): Promise<RunRecord | null> {
+      const [state] = keysOf(owner);
+      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace] =
+        await connection.hmget(state, ...VIEW_FIELDS);
+      if (name === null || name === undefined) return null;
+      return {
+        status: status ? (status as 'completed' | 'failed') : 'open',
+        outcome: outcome ?? null,
+        begunAt: Number(begunAt),
+        pass: Number(pass),
+        isBranch: Boolean(branch),
+        turns: Number(turns ?? 0),
+        calls: Number(calls ?? 0),
+        steps: Number(steps ?? 0),
+        base: base ?? '',
+        traceparent: trace ?? '',
+      };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** A call of a run that another program leads: the record of the run says which directive it is.
+ *  It must never execute a call again whose record is not kept any more. */
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import type { DirectiveClient } from '../../../contract/directive/directive-client.ts';
+import { errorEnvelope } from '../../../contract/error-envelope.ts';
+import {
+  PASS_HEADER,
+  REPEAT_HEADER,
+  RUN_DIRECTIVE_ID,
+  RUN_HEADER,
+} from '../../../contract/run/foreign-run.ts';
+import { isTerminalSignal } from '../../../contract/signal/signal.ts';
+import { headerOf } from '../host.ts';
+import type { Offer } from '../offered-tools.ts';
+import { wholeName } from '../tool-names.ts';
+import { failure, type Place } from './tool-answer.ts';
+
+/** Finds the directive of a call in the record of a run. Throws `DirectiveRefused`. */
+export type FindInRun = (call: {
+  readonly run: string;
+  readonly tool: string;
+  readonly names: readonly string[];
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly isOnce: boolean;
+  readonly pass: string | null;
+  readonly allowsRepeat: boolean;
+}) => Promise<{
+  readonly requestId: string;
+  readonly traceparent: string;
+  /** Whether its record would be gone by now if it had ended. */
+  readonly isOld: boolean;
+  /** Another request, for a call that was cancelled and may be made again. */
+  again(): Promise<string>;
+}>;
+
+/** Where a call of a run is, and whether it was accepted before; or the answer where it must not be made. */
+export type RunCall =
+  | {
+      readonly kind: 'call';
+      readonly place: Place;
+      readonly isAccepted: boolean;
+      readonly traceparent: string;
+    }
+  | { readonly kind: 'answer'; readonly place: Place; readonly answer: CallToolResult };
+
+export interface CalledInRun {
+  readonly offer: Offer;
+  /** As the client named the tool. */
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** null: the call belongs to no run. */
+export async function runCall(
+  client: Pick<DirectiveClient, 'directive' | 'request'>,
+  find: FindInRun | null,
+  { offer, name, arguments: args }: CalledInRun,
+  context: ServerContext,
+): Promise<RunCall | null> {
+  const run = headerOf(context, RUN_HEADER);
+  if (run === null || find === null) return null;
+  const tool = wholeName(offer);
+  const isOnce = offer.server === null || offer.effect === 'once';
+  const found = await find({
+    run,
+    tool,
+    names: [name, tool, offer.tool],
+    arguments: args,
+    isOnce,
+    pass: headerOf(context, PASS_HEADER),
+    allowsRepeat: headerOf(context, REPEAT_HEADER) === 'true',
+  });
+  const { requestId, traceparent, isOld } = found;
+  if (offer.server === null) {
+    const isAccepted = (await client.request(requestId)) !== null;
+    return { kind: 'call', place: { requestId, id: '' }, isAccepted, traceparent };
+  }
+  const view = await client.directive(requestId, RUN_DIRECTIVE_ID);
+  if (view === null && isOld && isOnce)
+    return { kind: 'answer', place: { requestId, id: RUN_DIRECTIVE_ID }, answer: failure(notKept(tool)) };
+  const current = !isOnce && view !== null && wasCancelled(view.result) ? await found.again() : requestId;
+  const isAccepted = view !== null && current === requestId;
+  return { kind: 'call', place: { requestId: current, id: RUN_DIRECTIVE_ID }, isAccepted, traceparent };
+}
+
+function wasCancelled(end: unknown): boolean {
+  const signal = end as Parameters<typeof isTerminalSignal>[0] | null;
+  if (signal === null || !isTerminalSignal(signal) || !('result' in signal.data)) return false;
+  const { result } = signal.data;
+  return !result.ok && result.error.type === 'cancelled';
+}
+
+function notKept(tool: string) {
+  return errorEnvelope(
+    'outcome_unknown',
+    `This run called ${tool} with these arguments before, and the record of the outcome is not kept any more. ` +
+      'The call may have acted. Check its effect before you do anything that repeats it.',
+  );
+}

@@ -1,0 +1,321 @@
+/** The record of runs that other programs lead (issue 37, section B): which directive a model call, a tool call and a step is, over restarts,
+ *  branches, other callers and two programs at once. It goes through the seam of the model endpoint, on a real Redis. */
+import { expect, test } from 'vitest';
+import type { BeginStepBody } from '../../../../src/contract/run/foreign-run.ts';
+import type { ModelCall } from '../../../../src/features/model-endpoint/turns-of-run.ts';
+import type { Principal } from '../../../../src/http/access/principal.ts';
+import { foreignRunsOf } from '../../../../src/service/foreign-runs.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { useRedis } from '../../../support/shared.ts';
+import { openStore } from '../../../support/store.ts';
+
+const redis = useRedis();
+
+type Asked = readonly [name: string, args: Record<string, unknown>];
+type Message = Record<string, unknown>;
+interface Sent {
+  readonly headers?: Record<string, string>;
+  readonly more?: Record<string, unknown>;
+}
+
+const TASK: readonly Message[] = [
+  { role: 'system', content: 'You refund.' },
+  { role: 'user', content: 'Refund order 4711.' },
+];
+
+/** The same name in other tests is another run: each has a prefix of its own. */
+async function openRuns() {
+  const opened = await openStore(redis.url);
+  const log: object[] = [];
+  const runs = foreignRunsOf(opened.store, {
+    spend: async () => {},
+    mustEncrypt: (tenant) => tenant === 'sealed',
+    warn: (fields) => log.push(fields),
+  });
+  const caller = (id: string, tenant = 'default', scopes = ['submit', 'read']) =>
+    ({ id, name: id, tenant, scopes: new Set(scopes) }) as unknown as Principal;
+  const call = (messages: readonly Message[], more: Record<string, unknown> = {}): ModelCall => {
+    const members = { model: 'm', messages, ...more };
+    return { wire: 'openai_chat', model: 'm', body: JSON.stringify(members), members, isStreamed: false };
+  };
+  /** A program's model call, answered with calls of tools. Returns its request. */
+  async function turn(
+    messages: readonly Message[],
+    asks: readonly Asked[] = [],
+    { headers = {}, more }: Sent = {},
+    principal: Principal | null = null,
+  ): Promise<string> {
+    const target = await runs.turns.turnFor('order', call(messages, more), headers, principal, null);
+    const toolCalls = asks.map(([name, args], at) => ({ id: `call_${at}`, name, arguments: args }));
+    await runs.turns.answered('order', target, { toolCalls, usage: null, isReplayed: false });
+    return target.requestId;
+  }
+  const tool = async (
+    [name, args]: Asked,
+    { isOnce = true, allowsRepeat = false, pass = null as string | null, by = null as Principal | null } = {},
+  ): Promise<string> => {
+    const names = [`shop__${name}`, `shop.${name}`, name];
+    const asked = { run: 'order', tool: `shop.${name}`, names, arguments: args, isOnce, allowsRepeat, pass };
+    return (await runs.findCall(asked, by)).requestId;
+  };
+  return {
+    ...runs,
+    log,
+    call,
+    caller,
+    turn,
+    tool,
+    step: async (body: BeginStepBody, by: Principal | null = null) => runs.calls.beginStep('order', body, by),
+    [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
+  };
+}
+
+const answer = (text: string): Message => ({ role: 'assistant', content: text });
+
+test('a program that starts again finds its turns and the calls that they asked for, and what follows is new', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  const first = await it.turn(TASK, [refund, refund]);
+  const calls = [await it.tool(refund), await it.tool(refund)];
+  const second = await it.turn([...TASK, answer('one')]);
+  expect(new Set([first, ...calls, second]).size, 'asked for twice, it is two calls').toBe(4);
+
+  expect(await it.turn(TASK, [refund, refund])).toBe(first);
+  expect([await it.tool(refund), await it.tool(refund)]).toEqual(calls);
+  expect(await it.turn([...TASK, answer('one')])).toBe(second);
+  expect([first, second]).not.toContain(await it.turn([...TASK, answer('one'), answer('two')]));
+  expect(await it.calls.read('order', null)).toMatchObject({
+    passes: 2,
+    turns: 3,
+    tool_calls: 2,
+    branched: false,
+  });
+  expect(it.log).toEqual([]);
+});
+
+test('a program that goes on in the middle, as from a checkpoint, finds the calls of that turn', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  await it.turn(TASK, [['look', {}]]);
+  const before = [await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)];
+  expect([await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)]).toEqual(before);
+  // The model is not asked again: its answer was saved, the call was not.
+  expect(await it.tool(refund)).toBe(before[1]);
+});
+
+test.each([
+  ['mcp__tools__shop__refund', 'Claude Agent SDK'],
+  ['shop_refund', 'LangGraph'],
+  ['shop.refund', 'a dot'],
+  ['functions.shop-refund', 'other marks'],
+])('a call that the model asked for as %s is found by its tool (%s)', async (name) => {
+  await using it = await openRuns();
+  await it.turn(TASK, [
+    ['get_user', {}],
+    [name, { order: 1 }],
+  ]);
+  expect(await it.tool(['refund', { order: 1 }])).toMatch(/\.t1\.c1$/);
+});
+
+test('a host that completes the arguments gets the call that was asked for, and the same one after a restart', async () => {
+  await using it = await openRuns();
+  const asked: Asked[] = [
+    ['shop__refund', { order: 1 }],
+    ['shop__refund', { order: 2 }],
+  ];
+  await it.turn(TASK, asked);
+  const [one, two] = [
+    await it.tool(['refund', { order: 2, currency: 'EUR' }]),
+    await it.tool(['refund', { order: 1, currency: 'EUR' }]),
+  ];
+  await it.turn(TASK, asked);
+  expect(await it.tool(['refund', { order: 1, currency: 'EUR' }])).toBe(two);
+  expect(await it.tool(['refund', { order: 2, currency: 'EUR' }])).toBe(one);
+});
+
+test('calls that no turn asked for count within a named pass; without a name a once call is never made twice', async () => {
+  await using it = await openRuns();
+  const mail: Asked = ['mail', { to: 'a' }];
+  const first = [await it.tool(mail, { pass: 'p1' }), await it.tool(mail, { pass: 'p1' })];
+  expect(new Set(first).size).toBe(2);
+  expect([await it.tool(mail, { pass: 'p2' }), await it.tool(mail, { pass: 'p2' })]).toEqual(first);
+
+  await using other = await openRuns();
+  const once = await other.tool(mail);
+  expect(await other.tool(mail)).toBe(once);
+  expect(await other.tool(mail, { allowsRepeat: true })).not.toBe(once);
+  const polled: Asked = ['status', {}];
+  expect(await other.tool(polled, { isOnce: false })).not.toBe(await other.tool(polled, { isOnce: false }));
+});
+
+test('members that no model reads make no other call; a header asks for a fresh answer', async () => {
+  await using it = await openRuns();
+  const sent = (more: Record<string, unknown>, headers = {}) => it.turn(TASK, [], { more, headers });
+  const first = await sent({ metadata: { trace: '1' }, user: 'u', prompt_cache_key: 'k' });
+  expect(await sent({ metadata: { trace: '2' }, safety_identifier: 's' })).toBe(first);
+  expect(await sent({ temperature: 0 })).not.toBe(first);
+  const fresh = [await sent({}, { 'adjutant-replay': 'off' }), await sent({}, { 'adjutant-replay': 'off' })];
+  expect(new Set([first, ...fresh]).size).toBe(3);
+});
+
+test('a call that failed is tried again under one more request, by all who saw the failure', async () => {
+  await using it = await openRuns();
+  const ask = async (failed: { requestId: string; directiveId: string } | null) =>
+    it.turns.turnFor('order', it.call(TASK), {}, null, failed);
+  const failed = await ask(null);
+  const [one, two] = await Promise.all([ask(failed), ask(failed)]);
+  expect(one.requestId).not.toBe(failed.requestId);
+  expect(two.requestId).toBe(one.requestId);
+  expect((await ask(null)).requestId).toBe(one.requestId);
+  expect((await ask(one)).requestId).not.toBe(one.requestId);
+});
+
+test('a pass that leaves the record is reported once, and repeats no once call in its branch, now or later', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  await it.turn(TASK, [refund]);
+  const happened = await it.tool(refund);
+  await it.turn([...TASK, answer('one')]);
+
+  await it.turn(TASK, [refund]);
+  expect(await it.tool(refund)).toBe(happened);
+  await it.turn([...TASK, answer('another')], [refund, ['mail', {}]]);
+  expect(it.log).toMatchObject([{ run: 'order', pass: 2, turn: 2 }]);
+  expect(await it.calls.read('order', null)).toMatchObject({ branched: true });
+  expect(await it.tool(refund)).toBe(happened);
+  const mail = await it.tool(['mail', {}]);
+  await it.turn([...TASK, answer('another'), answer('x')], [refund]);
+  expect(it.log).toHaveLength(1);
+
+  // The process died there; the branch is gone through again.
+  await it.turn(TASK, [refund]);
+  expect(await it.tool(refund)).toBe(happened);
+  await it.turn([...TASK, answer('another')], [refund, ['mail', {}]]);
+  expect([await it.tool(refund), await it.tool(['mail', {}])]).toEqual([happened, mail]);
+  await it.turn([...TASK, answer('another'), answer('x')], [refund]);
+  expect(await it.tool(refund), 'asked for in the branch, after its begin').toBe(happened);
+  await it.turn([...TASK, answer('another'), answer('y')], [refund]);
+  expect(await it.tool(refund, { allowsRepeat: true })).not.toBe(happened);
+});
+
+test('a start with another time of day in its instructions is a branch of the same task, and refunds nothing again', async () => {
+  await using it = await openRuns();
+  const at = (time: string) => [{ role: 'system', content: `It is ${time}.` }, ...TASK.slice(1)];
+  const refund: Asked = ['refund', { order: 4711 }];
+  const first = await it.turn(at('09:00'), [refund]);
+  const happened = await it.tool(refund);
+  expect(await it.turn(at('09:05'), [refund])).not.toBe(first);
+  expect(it.log).toMatchObject([{ turn: 1, pass: 2 }]);
+  expect(await it.tool(refund)).toBe(happened);
+  // Another task under the same run is none: its last message differs.
+  await it.turn([...TASK.slice(0, 1), { role: 'user', content: 'Write the letter.' }]);
+  expect(it.log).toHaveLength(1);
+});
+
+test('two programs under one run at once join: each turn is one, and no once call happens twice', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  const history = [...TASK, answer('one')];
+  await it.turn(TASK, [['look', {}]]);
+  const ahead = await it.turn(history, [refund]);
+  // The second one begins while the first one is in its second turn.
+  await it.turn(TASK, [['look', {}]]);
+  const ofFirst = await it.tool(refund);
+  expect(await it.turn(history, [refund])).toBe(ahead);
+  expect(await it.tool(refund)).toBe(ofFirst);
+  const both = await Promise.all([it.turn([...history, answer('x')]), it.turn([...history, answer('x')])]);
+  expect(both[0]).toBe(both[1]);
+});
+
+test('a run is its callers: the same name of another key or tenant is another run, and none of them is found by guessing', async () => {
+  await using it = await openRuns();
+  const [ann, bob, eve] = [it.caller('ann'), it.caller('bob'), it.caller('ann', 'other')];
+  const ofAnn = await it.turn(TASK, [], {}, ann);
+  expect(await it.turn(TASK, [], {}, bob)).not.toBe(ofAnn);
+  expect(await it.turn(TASK, [], {}, eve)).not.toBe(ofAnn);
+  expect(await it.calls.read('order', ann)).toMatchObject({ turns: 1 });
+  await expect(it.calls.read('order', it.caller('guest'))).rejects.toThrow(
+    'There is no run order of this caller',
+  );
+  await expect(it.calls.close('order', {}, it.caller('guest'))).rejects.toThrow('There is no run');
+  await expect(it.calls.read('__proto__:../x', null)).rejects.toThrow();
+  const reader = it.caller('reader', 'default', ['read']);
+  await expect(it.tool(['refund', {}], { by: reader })).rejects.toMatchObject({
+    problem: { code: 'forbidden' },
+  });
+  await expect(it.calls.read('order', reader), 'it has made no record').rejects.toThrow('There is no run');
+});
+
+test('a closed run answers what it has and makes nothing new; another outcome is refused', async () => {
+  await using it = await openRuns();
+  const first = await it.turn(TASK, [['refund', {}]]);
+  const call = await it.tool(['refund', {}]);
+  expect(await it.calls.close('order', { result: { ok: true } }, null)).toMatchObject({
+    status: 'completed',
+    result: { ok: true },
+  });
+  await it.calls.close('order', { result: { ok: true } }, null);
+  await expect(it.calls.close('order', { error: 'no' }, null)).rejects.toMatchObject({
+    problem: { code: 'already_decided' },
+  });
+  expect([await it.turn(TASK, [['refund', {}]]), await it.tool(['refund', {}])]).toEqual([first, call]);
+  const closed = { problem: { code: 'request_closed' } };
+  await expect(it.turn([...TASK, answer('x')])).rejects.toMatchObject(closed);
+  await expect(it.tool(['mail', {}])).rejects.toMatchObject(closed);
+  await expect(it.step({ key: 'k' })).rejects.toMatchObject(closed);
+});
+
+test('a step runs once: recorded, joined while its lease lives, unknown after its process died', async () => {
+  await using it = await openRuns();
+  const begun = await it.step({ key: 'charge', token: 'a' });
+  expect(begun).toMatchObject({ state: 'run', token: 'a' });
+  expect(await it.step({ key: 'charge', token: 'a' }), 'the same begin again').toMatchObject({
+    state: 'run',
+  });
+  expect(await it.step({ key: 'charge', token: 'b' })).toMatchObject({ state: 'running' });
+  const end = async (body: object) => it.calls.endStep('order', { key: 'charge', ...body }, null);
+  await expect(end({ token: 'b', result: 0 })).rejects.toMatchObject({
+    problem: { code: 'version_conflict' },
+  });
+  await expect(end({ result: 0 }), 'nobody decides while it runs').rejects.toMatchObject({
+    problem: { code: 'not_waiting' },
+  });
+  expect(await end({ token: 'a', result: { paid: 1 } })).toMatchObject({ state: 'recorded' });
+  expect(await end({ token: 'a', result: { paid: 1 } })).toMatchObject({ state: 'recorded' });
+  await expect(end({ token: 'a', result: 2 })).rejects.toMatchObject({
+    problem: { code: 'already_decided' },
+  });
+  expect(await it.step({ key: 'charge', token: 'c' })).toMatchObject({
+    state: 'recorded',
+    result: { paid: 1 },
+  });
+  expect(await it.step({ key: 'charge' }, it.caller('ann'))).toMatchObject({ state: 'run' });
+  await expect(it.step({ key: 'charge' }, it.caller('x', 'sealed'))).rejects.toThrow(
+    'stores nothing in clear',
+  );
+});
+
+test('the lease of a dead process: once is unknown until a decision, others run again', async () => {
+  await using it = await openRuns();
+  for (const effect of ['once', 'read'] as const)
+    await it.step({ key: effect, effect, lease_ms: 1_000, token: 'dead' });
+  await eventually(async () => (await it.step({ key: 'once', token: 'b' })).state).toBe('unknown');
+  await eventually(async () => (await it.step({ key: 'read', token: 'b' })).state).toBe('run');
+  const decide = async (body: object) => it.calls.endStep('order', { key: 'once', ...body }, null);
+  expect(await decide({ again: true })).toMatchObject({ state: 'released' });
+  expect(await it.step({ key: 'once', token: 'c' })).toMatchObject({ state: 'run' });
+  await expect(decide({ token: 'dead', result: 1 })).rejects.toMatchObject({
+    problem: { code: 'version_conflict' },
+  });
+});
+
+test('a long run costs its thousandth turn what the first one costs, and a pass finds all of them', async () => {
+  await using it = await openRuns();
+  const history = (turn: number): Message[] => [...TASK, answer(`turn ${turn}`)];
+  const made: string[] = [];
+  for (let turn = 0; turn < 1_000; turn += 1) made.push(await it.turn(history(turn), [['look', { turn }]]));
+  const found: string[] = [];
+  for (let turn = 0; turn < 1_000; turn += 1) found.push(await it.turn(history(turn)));
+  expect(found).toEqual(made);
+  expect(await it.calls.read('order', null)).toMatchObject({ turns: 1_000 });
+});
