@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'fa3c0590d033f32b14bc88c869fe4021b5cba77345b583698f85994b2b35d751';
+export const CONTRACT_SHA256 = '93fb8a678fe27e6f200e5f9a0bf299c34b7aeed5160bbfdef0574187655603ef';

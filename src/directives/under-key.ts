@@ -1,4 +1,6 @@
-// A submission under a key, of a directive or a run, around the script that decides: the bounds before it, its answer and changes after. Must never refuse for lack of room what another one under the key may stand for, nor show an id as another tenant knows it.
+// A submission under a key, of a directive or a run, around the script that decides: the bounds before it, its answer and
+// the changes after it. Must never refuse because of bounds what another submission under the key may represent, nor show
+// an id as another tenant knows it.
 import { ownId } from '../contract/access/tenant.ts';
 import type { Once, OnceAnswer } from '../contract/directive/once.ts';
 import { DirectiveRefused, type FieldError, type Problem, problem } from '../contract/problem.ts';

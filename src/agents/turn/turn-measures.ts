@@ -1,4 +1,4 @@
-// What is reported of a written turn: its time, and the beginning or the end of its run.
+// The reports of a written turn: its time, and the beginning or the end of its run.
 // Must never be called for a turn that another engine has written.
 import { tagsOf } from '../../contract/directive/tags.ts';
 import { isObject } from '../../contract/json/json-object.ts';

@@ -91,7 +91,7 @@ export async function readOutput(
   return { server, lines: texts.flatMap(lineIn) };
 }
 
-/** Of a later version, what is not understood is left out. */
+/** Lines that a later version wrote in another form are left out. */
 function lineIn(text: string): OutputLine[] {
   const { at, worker, text: line, suppressed } = JSON.parse(text) as Record<string, unknown>;
   if (typeof at !== 'string' || typeof worker !== 'string' || typeof line !== 'string') return [];

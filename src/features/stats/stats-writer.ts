@@ -35,7 +35,7 @@ type Gathered = Map<Group, Series>;
 
 export interface StatsCounter {
   readonly count: CountFact;
-  /** What was gathered since the last call, by tenant; `*`: of all together. */
+  /** Takes the counts since the last call, by tenant; `*`: all together. */
   drain(): Map<string, Gathered>;
 }
 
@@ -99,7 +99,7 @@ export interface StatsWriterParts {
   readonly connection: RedisConnection;
   readonly keys: KeySpace;
   readonly counter: Pick<StatsCounter, 'drain'>;
-  /** Of this process alone. */
+  /** Id of this process. */
   readonly processId: string;
   readonly onError: (error: Error) => void;
 }
@@ -109,7 +109,7 @@ export function createStatsWriter(parts: StatsWriterParts): Startable & { write(
   const { connection, keys, counter, processId, onError } = parts;
   const run = prepareScripts(connection);
   let number = 0;
-  /** What Redis has not confirmed: it is sent again as it was, and until then nothing else is. */
+  /** Additions that Redis has not confirmed: they are sent again unchanged before any others. */
   let additions: Addition[] = [];
 
   function gathered(): Addition[] {

@@ -24,7 +24,7 @@ export interface FactCounts {
   readonly score?: { readonly value: number; readonly passed: boolean | undefined };
 }
 
-/** What is counted, and in which series. */
+/** Counts, and the series that they belong to. */
 export interface CountedFact extends FactCounts {
   readonly series: readonly (readonly [group: CountedGroup, name: string])[];
 }

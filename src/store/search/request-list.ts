@@ -297,7 +297,7 @@ function facetsOf(filter: RequestFilter): string[] {
 
 type Matcher = (row: ListedRequest) => boolean;
 
-/** What no set knows; null: nothing else is asked for. */
+/** The filter of members that no set has; null: there are none. */
 function matcher({ status, q, score, score_min, score_max }: RequestFilter): Matcher | null {
   const words = q === undefined ? [] : q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, MOST_WORDS);
   const isScored = score_min !== undefined || score_max !== undefined;

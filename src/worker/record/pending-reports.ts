@@ -70,7 +70,7 @@ export function createPendingReports() {
     return true;
   }
 
-  /** Bytes of a provider and pieces that are read of them are reported in turn, and each is joined with its own kind. */
+  /** A provider's bytes and the deltas read from them are reported in turn; each is joined with its own kind. */
   function addRaw({ text, ...data }: Raw): boolean {
     const last = entries.findLast(({ type }) => type === 'ai.llm.raw');
     if (last === undefined || data.head !== undefined)

@@ -64,7 +64,7 @@ function subjectAt(offer: Offer, calledBy: string, place: Place): Subject {
   return { name, held, offer, place, asked: NOTHING_ASKED, tool: async () => answering(offer) };
 }
 
-/** A call of a run that was accepted goes on, or has its answer, while nobody serves its tool. null: it belongs to no run. */
+/** A call of a run that was accepted goes on, or has its answer, while no server has its tool. null: it belongs to no run. */
 async function runSubject(
   { client, tools, findInRun }: SubjectParts,
   served: Offer | undefined,
@@ -83,7 +83,7 @@ async function runSubject(
   return { ...subject, traceparent: call.traceparent };
 }
 
-/** A call that was accepted is found again by its key while nobody serves its tool. */
+/** A call that was accepted is found by its key even while no server has its tool. */
 async function repeatedSubject(
   { client, tools, keysFrom }: SubjectParts,
   { name }: CallParams,
