@@ -222,7 +222,7 @@ type Installation = Awaited<ReturnType<typeof installation>>;
 
 async function close({ journal }: Installation, requestId: string, id = 'one'): Promise<void> {
   const directive = { ...CLOSED, request_id: requestId, id };
-  const envelope = JSON.stringify({ format: 1, directive: CLOSED, lane: null, traceparent: '' });
+  const envelope = JSON.stringify({ directive: CLOSED, lane: null, traceparent: '' });
   const signal = {
     specversion: '1.0', id: randomUUID(), source: 'test', type: 'ai.tool.result', subject: requestId,
     time: new Date().toISOString(), datacontenttype: 'application/json', causationid: id, traceparent: '',
