@@ -92,7 +92,7 @@ describeInBrowser('overview and requests', () => {
     await using shown = await browser.open(service.url, '/');
     const table = shown.page.getByRole('table', { name: 'Lanes' });
     const lane = table.getByRole('row').filter({ hasText: 'tool.peer' });
-    await lane.getByRole('cell', { name: '1', exact: true }).waitFor();
+    await lane.getByRole('cell', { name: '1', exact: true }).first().waitFor();
     const heads = await table.getByRole('columnheader').allTextContents();
     const cells = await lane.getByRole('cell').allTextContents();
     expect(cells[heads.indexOf('Later')]).toBe('1');

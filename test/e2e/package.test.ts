@@ -40,7 +40,7 @@ beforeAll(() => {
   const printed = run('node', ['scripts/release.ts', '--to', join(project, 'release'), ...image], '.');
   published = printed.trim().split('\n');
   install();
-}, 180_000);
+}, 600_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 function run(command: string, args: readonly string[], cwd: string): string {

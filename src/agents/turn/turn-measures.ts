@@ -54,13 +54,15 @@ function countTurn(
   count(requestId, { series: [EVERYTHING, ...names], ended });
 }
 
-/** null: nothing. Calls of models and tools by themselves are counted by the worker that makes them. */
-function spentBetween(before: RunState | null, after: RunState): FactCounts | null {
+/** null: nothing, or a damaged document does not say. Calls of models and tools by themselves are counted by their worker. */
+function spentBetween(before: Partial<RunState> | null, after: Partial<RunState>): FactCounts | null {
+  const spent = (state: Partial<RunState> | null, name: 'input_tokens' | 'output_tokens'): number =>
+    state?.usage?.[name] ?? 0;
   const tokens = {
-    input: Math.max(0, after.usage.input_tokens - (before?.usage.input_tokens ?? 0)),
-    output: Math.max(0, after.usage.output_tokens - (before?.usage.output_tokens ?? 0)),
+    input: Math.max(0, spent(after, 'input_tokens') - spent(before, 'input_tokens')),
+    output: Math.max(0, spent(after, 'output_tokens') - spent(before, 'output_tokens')),
   };
-  const toolCalls = Math.max(0, after.counters.tool_calls - (before?.counters.tool_calls ?? 0));
+  const toolCalls = Math.max(0, (after.counters?.tool_calls ?? 0) - (before?.counters?.tool_calls ?? 0));
   const cost = Math.max(0, (after.cost ?? 0) - (before?.cost ?? 0));
   return tokens.input + tokens.output + toolCalls + cost === 0 ? null : { tokens, toolCalls, cost };
 }

@@ -254,7 +254,6 @@ describe('a URL', () => {
   });
 
   test.each([
-    '/',
     '/v1',
     '/v1/nothing',
     '/v1/requests/',

@@ -96,15 +96,15 @@ test('is seen by BullMQ as any other job while it runs', async () => {
 
 test('keeps the lock of its job while it runs, so that nobody takes it as stalled', async () => {
   const { execute, resume, started } = untilResumed();
-  await idleWorker(execute, { lockMs: 300 });
+  await idleWorker(execute, { lockMs: 1_200 });
   const only = read();
   await submit([only]);
   await started;
   const job = `${base()}${jobId(only.request_id, only.id)}`;
   const lock = await client().get(`${job}:lock`);
   expect(lock).toMatch(/\./);
-  // Several locks and checks for stalled jobs.
-  await pause(1_500);
+  // Longer than the lock, and several checks for stalled jobs.
+  await pause(1_800);
   expect(await client().get(`${job}:lock`)).toBe(lock);
   expect(await client().hget(job, 'stc')).toBeNull();
   resume();

@@ -232,7 +232,7 @@ describe('many calls', () => {
     const batch = calls(300);
     await open.client.submit(batch);
     const workers = await Promise.all(
-      [0, 1].map((each) => open.startWorker(execute(each), { concurrency: 5 })),
+      [0, 1].map((each) => open.startWorker(execute(each), { concurrency: 5, lockMs: 10_000 })),
     );
     const signals: Signal[] = [];
     for await (const signal of open.client.signals(batch[0]?.request_id ?? '')) signals.push(signal);

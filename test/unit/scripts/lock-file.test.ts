@@ -43,5 +43,5 @@ test.each(['package.json', 'console/package.json'])('the dependencies of %s are 
     readonly devDependencies: object;
   };
   const versions: string[] = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
-  expect(versions.filter((version) => !/^\d/.test(version))).toEqual([]);
+  expect(versions.filter((version) => !/^(npm:[\w-]+@)?\d/.test(version))).toEqual([]);
 });
