@@ -132,7 +132,10 @@ export function createRunStore(
   const run: RunScript = async (...call) => whileAvailable(async () => scripts(...call));
 
   function keysOf({ tenant, principal, run: name }: RunOwner): [state: string, results: string] {
-    const digest = hash('sha256', JSON.stringify([tenant, principal?.id ?? null, name]), 'hex').slice(0, DIGEST_CHARACTERS);
+    const digest = hash('sha256', JSON.stringify([tenant, principal?.id ?? null, name]), 'hex').slice(
+      0,
+      DIGEST_CHARACTERS,
+    );
     return keySpace.foreignRun(digest);
   }
 
