@@ -169,11 +169,11 @@ test('members that no model reads make no other call; a header asks for a fresh 
 
 // ModelCall: `members` rounds numbers that a double cannot hold, and the provider gets them as they are.
 test.each([
-  ['9007199254740993', '9007199254740992'],
-  ['1e400', 'null'],
-  ['0.12345678901234567891', '0.12345678901234567892'],
-  [`1${'0'.repeat(100_000)}1`, `1${'0'.repeat(100_000)}2`],
-])('numbers that a double cannot tell apart make two calls: %.30s and %.30s', async (one, other) => {
+  ['integer', '9007199254740993', '9007199254740992'],
+  ['beyond the range', '1e400', 'null'],
+  ['fraction', '0.12345678901234567891', '0.12345678901234567892'],
+  ['long', `1${'0'.repeat(100_000)}1`, `1${'0'.repeat(100_000)}2`],
+])('numbers that a double cannot tell apart make two calls: %s', async (_name, one, other) => {
   await using it = await openRuns();
   const ask = async (number: string): Promise<string> => {
     const body = `{"model":"m","messages":[],"seed":${number}}`;
