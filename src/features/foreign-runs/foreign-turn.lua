@@ -6,7 +6,8 @@
 -- ARGV[5] digest of the call   ARGV[6] shape of its history ('' = it has answers of a model in it)   ARGV[7] header of the pass, or ''
 -- ARGV[8] 'fresh' | 'retry' (a repeat of the same call by its client: it begins no pass) | ''
 -- ARGV[9] the most turns   ARGV[10] the request of the call that has failed, or ''
--- Returns { 'kind', 'turn' | 'absent' (no run, and no base) | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number, 'trace', trace,
+-- Returns { 'kind', 'turn' | 'absent' (no run, and no base) | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number,
+--   'trace', trace,
 --   'left', turn, 'left_request', id: the recorded turn that the pass leaves with this one }.
 if not begin(ARGV[1], ARGV[2], ARGV[3]) then
   return { 'kind', 'absent' }
@@ -40,7 +41,7 @@ end
 
 local known = get('t:' .. digest)
 if known ~= '' and failed ~= '' then
-  if get('status') ~= '' then
+  if get('status') ~= '' and request_of('t' .. known) == failed then
     return { 'kind', 'ended' }
   end
   try_again('t' .. known, failed)
