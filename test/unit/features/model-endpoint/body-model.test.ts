@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tokensOfRequest } from '../../../../src/features/model-endpoint/request-tokens.ts';
+import { readCall } from '../../../../src/features/model-endpoint/read-call.ts';
 import { withModel } from '../../../../src/features/model-endpoint/body-model.ts';
 
 test.each([
@@ -36,4 +37,15 @@ test('the tokens of long runs without a space are estimated in one pass over the
   expect(tokensOfRequest(body, 'chat').input).toBeGreaterThan(1_000_000);
   const file = JSON.stringify({ image: 'a'.repeat(1_000_000) });
   expect(tokensOfRequest(file, 'chat').input).toBeLessThan(2_000);
+});
+
+// A run would answer one with the recorded bytes of the other.
+test('a stream of Google as events and one as an array are two calls', () => {
+  const streamed = (query: object): boolean =>
+    readCall({ body: { text: '{}', value: {} }, query } as never, 'google_stream', 'm').isStreamed;
+  expect([streamed({ alt: 'sse' }), streamed({}), streamed({ alt: ['sse', 'json'] })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
