@@ -10,7 +10,7 @@ import type { SpendBudget } from '../http/access/key-budget.ts';
 import type { Store } from './store.ts';
 
 export interface ForeignRunsOptions {
-  /** Takes steps from the quota of their caller. */
+  /** Takes runs and steps from the quota of their caller. */
   readonly spend: SpendBudget;
   readonly mustEncrypt: (tenant: string) => boolean;
   /** Receives lines of the log. */
@@ -22,7 +22,7 @@ export function foreignRunsOf(
   { spend, mustEncrypt, warn }: ForeignRunsOptions,
 ) {
   const keptMs = (tenant: string): number => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs);
-  const store = createRunStore(connection, keys, keptMs);
+  const store = createRunStore(connection, keys, keptMs, spend);
   return {
     calls: createRunService({ store, spend, mustEncrypt }),
     findCall: createToolCalls({ store, keptMs }),

@@ -3,13 +3,16 @@
 -- allows the repeat.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[1] name of the run   ARGV[2] base of a new run, or ''   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] digest of tool and arguments   ARGV[6] digest of the arguments
 -- ARGV[7] names of the tool, normalised, JSON   ARGV[8] 'once' | ''   ARGV[9] 'repeat': equal calls may happen again | ''
 -- ARGV[10] header of the pass, or ''   ARGV[11] the most calls   ARGV[12] 'wait': the answer of the last turn is waited for | ''
--- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'ended' | 'full', 'request', id,
+-- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'absent' (no run, and no base)
+--   | 'ended' | 'full', 'request', id,
 --   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id }.
-begin(ARGV[1], ARGV[2], ARGV[3])
+if not begin(ARGV[1], ARGV[2], ARGV[3]) then
+  return { 'kind', 'absent' }
+end
 keep(ARGV[4])
 local call, arguments, names = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
 read_mark(ARGV[10])
@@ -89,17 +92,16 @@ local turns = {}
 for turn in string.gmatch(get('recent'), '%d+') do
   turns[#turns + 1] = turn
 end
+local completed
 for _, turn in ipairs(turns) do
-  local same, equal = asked_by(turn)
+  local same, equal, named = asked_by(turn)
   if same or equal then
     return take(turn, same or equal, same ~= nil)
   end
+  completed = completed or (named and { turn, named }) or nil
 end
-for _, turn in ipairs(turns) do
-  local _, _, named = asked_by(turn)
-  if named then
-    return take(turn, named, false)
-  end
+if completed then
+  return take(completed[1], completed[2], false)
 end
 
 -- No turn asks for it (any more). A `once` call that a turn asked for is that call again, as its host repeats it; and where the program

@@ -2,12 +2,14 @@
 -- Must never let a `once` step run again whose process died, nor two processes run one.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[1] name of the run   ARGV[2] base of a new run, or ''   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] step   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] token: the same again renews the lease
 -- ARGV[9] the most steps
 -- Returns { 'kind', 'run', 'begun', 1 = now } | { 'kind', 'recorded', 'end', JSON } | { 'kind', 'running', 'left', milliseconds }
---   | { 'kind', 'unknown' | 'ended' | 'full' }.
-begin(ARGV[1], ARGV[2], ARGV[3])
+--   | { 'kind', 'unknown' | 'absent' (no run, and no base) | 'ended' | 'full' }.
+if not begin(ARGV[1], ARGV[2], ARGV[3]) then
+  return { 'kind', 'absent' }
+end
 keep(ARGV[4])
 local step, own = ARGV[5], ARGV[8]
 local recorded = redis.call('HGET', RESULTS, step)

@@ -1,14 +1,17 @@
 -- Finds or makes the turn of a model call, and moves the cursor of the pass to it.
--- Must never make a turn of a closed run, nor a second one of a call that is known, unless a fresh answer is asked for.
+-- Must never make or repeat a turn of a closed run, nor a second one of a call that is known, unless a fresh answer is asked for.
 -- @include include-foreign-run.lua
 --
--- ARGV[1] name of the run   ARGV[2] base of a new run   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
+-- ARGV[1] name of the run   ARGV[2] base of a new run, or ''   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] digest of the call   ARGV[6] shape of its history ('' = it has answers of a model in it)   ARGV[7] header of the pass, or ''
 -- ARGV[8] 'fresh' | 'retry' (a repeat of the same call by its client: it begins no pass) | ''
 -- ARGV[9] the most turns   ARGV[10] the request of the call that has failed, or ''
--- Returns { 'kind', 'turn' | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number, 'trace', trace,
+-- Returns { 'kind', 'turn' | 'absent' (no run, and no base) | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number,
+--   'trace', trace,
 --   'left', turn, 'left_request', id: the recorded turn that the pass leaves with this one }.
-begin(ARGV[1], ARGV[2], ARGV[3])
+if not begin(ARGV[1], ARGV[2], ARGV[3]) then
+  return { 'kind', 'absent' }
+end
 keep(ARGV[4])
 local digest, shape, how, failed = ARGV[5], ARGV[6], ARGV[8], ARGV[10]
 local is_marked = read_mark(ARGV[7])
@@ -38,6 +41,9 @@ end
 
 local known = get('t:' .. digest)
 if known ~= '' and failed ~= '' then
+  if get('status') ~= '' and request_of('t' .. known) == failed then
+    return { 'kind', 'ended' }
+  end
   try_again('t' .. known, failed)
   return serve(tonumber(known))
 end

@@ -52,12 +52,15 @@ local function keep(ms)
   redis.call('PEXPIRE', RESULTS, ms)
 end
 
--- Begins the run where there is none.
+-- Begins the run where there is none. false: there is none, and without a base none is begun.
 local function begin(name, base, trace)
   if redis.call('HEXISTS', STATE, 'name') == 1 then
-    return
+    return true
+  elseif base == '' then
+    return false
   end
   set('name', name, 'begun', int(now_ms()), 'base', base, 'trace', trace, 'pass', '1')
+  return true
 end
 
 -- Begins a pass. The turn that was answered last is kept: a program may go on from what it has saved.

@@ -37,8 +37,37 @@ export function lastingBody(wire: ModelWire, members: Members): Members {
 }
 
 /** The digest of a call. A streamed answer and a whole one have different bytes, and are different calls. */
-export function callDigest({ wire, model, members, isStreamed }: ModelCall): string {
-  return digestOf([wire, model, isStreamed, lastingBody(wire, members)]);
+export function callDigest({ wire, model, body, members, isStreamed }: ModelCall): string {
+  const exact = MAY_BE_ROUNDED.test(body) ? exactMembers(body) : members;
+  return digestOf([wire, model, isStreamed, lastingBody(wire, exact)]);
+}
+
+/** A number with more digits than a double holds, or an exponent; such text elsewhere is parsed for nothing. */
+const MAY_BE_ROUNDED = /[\d.]{16}|\d[eE]/;
+
+/** The members of a body, with the text of each number that a double rounds. */
+function exactMembers(body: string): Members {
+  const exact = (_name: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+    typeof value !== 'number' || isExact(value, source) ? value : { number: source };
+  return JSON.parse(body, exact as (name: string, value: unknown) => unknown) as Members;
+}
+
+/** No double needs as many characters. */
+const LONGEST_EXACT = 64;
+
+function isExact(value: number, source: string): boolean {
+  return source.length <= LONGEST_EXACT && decimalOf(source) === decimalOf(String(value));
+}
+
+/** One spelling for each value of a number; `Infinity` has none. */
+function decimalOf(text: string): string | null {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  if (whole === '') return null;
+  const zeros = digits.length - digits.replace(/0+$/, '').length;
+  if (digits === '') return '0';
+  return `${sign}${digits.slice(0, digits.length - zeros)}e${Number(exponent) - fraction.length + zeros}`;
 }
 
 const MOST_NAME_CHARACTERS = 256;

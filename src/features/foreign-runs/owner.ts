@@ -9,9 +9,9 @@ import type { Refusal, RunOwner } from './run-store.ts';
 
 const MOST_MARK_CHARACTERS = 128;
 
-export function ownerOf(run: string, principal: Pick<Principal, 'id' | 'tenant'> | null): RunOwner {
+export function ownerOf(run: string, principal: Principal | null): RunOwner {
   const name = readInput(runNameSchema, run, 'invalid_body');
-  return { tenant: principal?.tenant ?? DEFAULT_TENANT, caller: principal?.id ?? null, run: name };
+  return { tenant: principal?.tenant ?? DEFAULT_TENANT, principal, run: name };
 }
 
 export function markOf(header: string | readonly string[] | null | undefined): string {

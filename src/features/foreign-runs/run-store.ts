@@ -2,16 +2,19 @@
  *  Decides only which directive a call is: how a directive ended is in the journal. */
 import { hash, randomBytes } from 'node:crypto';
 import { RUN_BOUNDS, RUN_REQUEST_PREFIX } from '../../contract/run/foreign-run.ts';
+import type { SpendBudget } from '../../http/access/key-budget.ts';
+import type { Principal } from '../../http/access/principal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { newTraceparent } from '../../platform/telemetry/traces/trace-context.ts';
 import type { KeySpace } from '../../store/keys.ts';
-import { namedIn, prepareScripts, type ScriptName } from '../../store/scripts.ts';
+import { namedIn, prepareScripts, type RunScript, type ScriptName } from '../../store/scripts.ts';
 
 /** Owner of a run: the same name of another caller is another run. */
 export interface RunOwner {
   readonly tenant: string;
-  /** Id of the caller; null: no key is asked for. */
-  readonly caller: string | null;
+  /** Caller; null: no key is asked for. */
+  readonly principal: Principal | null;
   readonly run: string;
 }
 
@@ -118,27 +121,36 @@ const VIEW_FIELDS = [
   'trace',
 ];
 
-/** `keptMs`: the retention of closed requests of a tenant, milliseconds. */
+/** `keptMs`: the retention of closed requests of a tenant, milliseconds. `spend`: takes a new run from the quota of its caller, or throws. */
 export function createRunStore(
   connection: RedisConnection,
   keySpace: KeySpace,
   keptMs: (tenant: string) => number,
+  spend: SpendBudget,
 ) {
-  const run = prepareScripts(connection);
+  const scripts = prepareScripts(connection);
+  const run: RunScript = async (...call) => whileAvailable(async () => scripts(...call));
 
-  function keysOf({ tenant, caller, run: name }: RunOwner): [state: string, results: string] {
-    const digest = hash('sha256', JSON.stringify([tenant, caller, name]), 'hex').slice(0, DIGEST_CHARACTERS);
+  function keysOf({ tenant, principal, run: name }: RunOwner): [state: string, results: string] {
+    const digest = hash('sha256', JSON.stringify([tenant, principal?.id ?? null, name]), 'hex').slice(
+      0,
+      DIGEST_CHARACTERS,
+    );
     return keySpace.foreignRun(digest);
   }
 
   const keep = ({ tenant }: RunOwner): number => keptMs(tenant) + LONGEST_CALL_MS;
 
-  /** Runs a script that begins the run where there is none. */
+  /** Runs a script that begins the run where there is none: a caller without quota makes no record. */
   async function begun(script: ScriptName, owner: RunOwner, args: readonly (string | number)[]) {
-    const base = `${RUN_REQUEST_PREFIX}${owner.run.slice(0, SHOWN_CHARACTERS)}.${randomBytes(6).toString('hex')}`;
-    return namedIn(
-      await run(script, keysOf(owner), [owner.run, base, newTraceparent(), keep(owner), ...args]),
-    );
+    const { run: name, principal } = owner;
+    const attempt = async (base: string, trace: string) =>
+      namedIn(await run(script, keysOf(owner), [name, base, trace, keep(owner), ...args]));
+    const found = await attempt('', '');
+    if (found.text('kind') !== 'absent') return found;
+    if (principal !== null) await spend(principal, 1);
+    const base = `${RUN_REQUEST_PREFIX}${name.slice(0, SHOWN_CHARACTERS)}.${randomBytes(6).toString('hex')}`;
+    return attempt(base, newTraceparent());
   }
 
   return {
@@ -224,7 +236,7 @@ export function createRunStore(
     async read(owner: RunOwner): Promise<RunRecord | null> {
       const [state] = keysOf(owner);
       const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace] =
-        await connection.hmget(state, ...VIEW_FIELDS);
+        await whileAvailable(async () => connection.hmget(state, ...VIEW_FIELDS));
       if (name === null || name === undefined) return null;
       return {
         status: status ? (status as 'completed' | 'failed') : 'open',

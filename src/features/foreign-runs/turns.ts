@@ -11,6 +11,7 @@ import {
   RUN_DIRECTIVE_ID,
 } from '../../contract/run/foreign-run.ts';
 import type { Principal } from '../../http/access/principal.ts';
+import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { ModelCall, ModelTarget, TurnsOfRun } from '../model-endpoint/turns-of-run.ts';
@@ -34,20 +35,11 @@ export interface TurnsParts {
 
 /** Tool calls of one answer that are matched; further ones count as calls that no turn asked for. */
 const MOST_ASKED = 128;
-/** More calls than a process has under way. */
-const MOST_REMEMBERED = 50_000;
 
 export function createTurns(parts: TurnsParts): TurnsOfRun {
   const { store } = parts;
-  /** Owners by request, of the calls under way in this process. */
-  const owners = new Map<string, RunOwner>();
-
-  function remember(requestId: string, owner: RunOwner): void {
-    owners.delete(requestId);
-    owners.set(requestId, owner);
-    const [oldest] = owners.keys();
-    if (owners.size > MOST_REMEMBERED && oldest !== undefined) owners.delete(oldest);
-  }
+  /** Owners of the calls under way in this process. */
+  const owners = new WeakMap<ModelTarget, RunOwner>();
 
   async function turnFor(
     run: string,
@@ -65,21 +57,24 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
       failed: failed?.requestId ?? null,
     });
     if (found.kind !== 'turn') throw refusalOf(owner, found);
-    remember(found.requestId, owner);
-    if (found.left !== null) await diverged(parts, owner, found, found.left, call);
+    const { left } = found;
+    if (left !== null) await whileAvailable(async () => diverged(parts, owner, found, left, call));
     const { requestId, pass, turn, traceparent } = found;
-    return {
+    const target = {
       requestId,
       directiveId: RUN_DIRECTIVE_ID,
       traceparent,
       headers: { 'adjutant-pass': String(pass), 'adjutant-turn': String(turn) },
     };
+    owners.set(target, owner);
+    return target;
   }
 
   return {
     turnFor,
-    async answered(_run, { requestId }, { toolCalls }) {
-      const owner = owners.get(requestId);
+    async answered(_run, target, { toolCalls }) {
+      const { requestId } = target;
+      const owner = owners.get(target);
       if (owner === undefined) throw new Error(`No call of the request ${requestId} is under way here`);
       const calls = toolCalls
         .slice(0, MOST_ASKED)

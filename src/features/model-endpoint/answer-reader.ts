@@ -116,20 +116,24 @@ function toolCallsOf({ calls, finish }: Reading): ToolCall[] {
     finish,
   );
   return kept.map(({ id, name }, index) => ({
-    id: id.slice(0, 256) || `call_${index}`,
-    name: plainText(name).slice(0, 256) || 'unknown',
+    id: id || `call_${index}`,
+    name: plainText(name) || 'unknown',
     arguments: {},
     ...read[index],
   }));
 }
+
+/** Longest id and name of a call. */
+const MOST_NAME_CHARACTERS = 256;
 
 /** A fragment of a call. `place`: as the provider counts; `id`, `name`: '' where the fragment has none. */
 function callPiece(reading: Reading, place: number, given: WrittenCall): AnswerPiece[] {
   const call = reading.calls.get(place) ?? { id: '', name: '', input: '' };
   const index = reading.calls.has(place) ? [...reading.calls.keys()].indexOf(place) : reading.calls.size;
   if (index >= MAX_TOOL_CALLS) return [];
-  call.id ||= given.id;
-  call.name ||= given.name;
+  // Each fragment repeats them.
+  call.id ||= given.id.slice(0, MOST_NAME_CHARACTERS);
+  call.name ||= given.name.slice(0, MOST_NAME_CHARACTERS);
   if (call.input.length + given.input.length <= MAX_WRITTEN_CHARACTERS) call.input += given.input;
   reading.calls.set(place, call);
   return [{ kind: 'tool_call', index, id: call.id, wireName: call.name, input: given.input }];

@@ -43,7 +43,7 @@ export function googlePath(rest: string): { model: string; wire: ModelWire } {
 }
 
 /** `inPath`: the model, where the path names it. Throws `DirectiveRefused`. */
-export function readCall({ body }: ApiRequest, wire: ModelWire, inPath: string | null): ModelCall {
+export function readCall({ body, query }: ApiRequest, wire: ModelWire, inPath: string | null): ModelCall {
   const { text, value } = body as ReadBody;
   if (!isObject(value)) throw refusedAt('invalid_body', [{ path: '', message: 'must be a JSON object' }]);
   const model = inPath ?? value['model'];
@@ -52,6 +52,8 @@ export function readCall({ body }: ApiRequest, wire: ModelWire, inPath: string |
       'must name a model in 1 to 256 characters: an alias, provider:model, or a name of the provider';
     throw refusedAt('invalid_body', [{ path: 'model', message }]);
   }
-  const isStreamed = wire === 'google_stream' || value['stream'] === true;
+  // Without the parameter a stream of Google is one array.
+  const isStreamed =
+    wire === 'google_stream' ? (query as { alt?: unknown }).alt === 'sse' : value['stream'] === true;
   return { wire, model, body: text, members: value, isStreamed };
 }

@@ -7,8 +7,8 @@ import { estimatedTokens, mostTextTokens } from '../../models/answers/spent-toke
 const DEFAULT_OUTPUT_TOKENS = 4_096;
 /** Most answers to one request. */
 const MOST_ANSWERS = 128;
-/** Characters without a space that are data, not text. */
-const DATA = /[A-Za-z0-9+/=_-]{4096,}/g;
+/** Characters without a space that are data, not text. Matched at the start of a run only, so that the search is linear. */
+const DATA = /(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{4096,}/g;
 const TOKENS_PER_FILE = 1_000;
 
 export interface RequestTokens {

@@ -24,7 +24,19 @@ export interface ModelRoutesOptions extends EndpointOptions {
 }
 
 /** Paths of the endpoint, with and without a run. */
-const ENDPOINT = /^(?:\/runs\/[^/]{1,1024})?\/(openai|anthropic|google)\/v1/;
+const ENDPOINT = /^(?:\/runs\/[^/]{1,1024})?\/(openai|anthropic|google)\//;
+
+const BASES: readonly (readonly [family: WireFamily, base: string])[] = [
+  ['openai', '/openai/v1'],
+  ['anthropic', '/anthropic/v1'],
+  ['google', '/google/v1beta'],
+];
+
+/** The usual cause is an address of the SDK with a version too few or too many. */
+function unserved(call: string, base: string): DirectiveRefused {
+  const detail = `The model endpoint does not serve ${call.slice(0, 256)}. Its paths begin with ${base}/ (docs/model-endpoint.md).`;
+  return new DirectiveRefused(problem('not_found', { detail }));
+}
 
 function familyOfUrl(url: string): WireFamily {
   return (ENDPOINT.exec(url)?.[1] ?? 'openai') as WireFamily;
@@ -47,10 +59,15 @@ export function modelEndpoint(options: ModelRoutesOptions): ApiFeature {
             const { model, wire } = googlePath((request.params as { '*': string })['*']);
             await handle(readCall(request, wire, model), request, reply, runOf(request));
           });
-          for (const family of ['openai', 'anthropic', 'google'] as const)
-            route(scope, 'GET', `${run}/${family}/v1${family === 'google' ? 'beta' : ''}/models`, async () =>
+          for (const [family, base] of BASES) {
+            route(scope, 'GET', `${run}${base}/models`, async () =>
               modelList(family, listedModels(family, await options.models.current(), options.configured)),
             );
+            for (const method of ['GET', 'POST'] as const)
+              route(scope, method, `${run}/${family}/*`, async ({ url }) => {
+                throw unserved(`${method} ${url.split('?')[0]}`, base);
+              });
+          }
         }
       });
     },
@@ -78,7 +95,7 @@ function runOf({ params, headers }: ApiRequest): string | null {
   const read = identifierSchema.safeParse(run);
   if (read.success) return read.data;
   throw refusedAt('invalid_header', [
-    { path: 'adjutant-run', message: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' },
+    { path: 'adjutant-run', message: 'the name of a run must be 1 to 128 characters of A-Z a-z 0-9 . _ : -' },
   ]);
 }
 

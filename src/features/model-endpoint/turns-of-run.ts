@@ -68,7 +68,7 @@ export interface TurnsOfRun {
   ): Promise<TurnOfRun>;
 
   /**
-   * Notes the complete answer of a target. The endpoint calls it before the caller gets the end of the answer, so a tool call that the answer
+   * Notes the complete answer of a target, which is the one that `turnFor` returned. The endpoint calls it before the caller gets the end of the answer, so a tool call that the answer
    * asks for comes after it, and waits for it. It is called at least once for each answer that a caller got whole: by each caller of the
    * target, replays included, so it must be idempotent. Where the process dies before it, no caller has the whole answer; the call comes again
    * and is a replay, which calls it again. If it rejects, the answer ends with an error, and the caller asks again.

@@ -41,7 +41,8 @@ export function errorOfEnvelope({ type, message, details }: ErrorEnvelope): Wire
   return {
     status: ownMember(STATUSES, type) ?? 500,
     code: type,
-    message,
+    // Some providers repeat the key that they refuse.
+    message: withoutProviderKeys(message),
     retryAfterSeconds: typeof wait === 'number' ? Math.max(1, Math.ceil(wait / 1_000)) : null,
     isWorthRetry: false,
   };
@@ -89,7 +90,7 @@ const GOOGLE_STATUSES: Readonly<Record<number, string>> = {
 /** The body of the error, for an answer that has not begun. */
 export function errorBody(family: WireFamily, { status, code, message }: WireError): object {
   const isCallers = status < 500;
-  const text = withoutProviderKeys(withoutKeys(message));
+  const text = withoutKeys(message);
   switch (family) {
     case 'openai': {
       const type = OPENAI_TYPES[status] ?? (isCallers ? 'invalid_request_error' : 'server_error');

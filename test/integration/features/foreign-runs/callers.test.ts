@@ -229,7 +229,8 @@ async function ask(run: string, messages: readonly object[], headers: Record<str
 }
 
 test('steps count in the quota of a key, and one that is refused was not begun', async () => {
-  const limited = await keyed.make({ per_day: 1 });
+  // The run itself, and one step.
+  const limited = await keyed.make({ per_day: 2 });
   const runs = createRunClient({ baseUrl: keyed.service.url, apiKey: limited.key });
   expect(await runs.step('quota', 'one', () => 1)).toBe(1);
   expect(await runs.step('quota', 'one', () => 2, { key: 'one' }), 'recorded').toBe(1);

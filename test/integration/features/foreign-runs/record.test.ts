@@ -1,6 +1,7 @@
 /** The record of runs that other programs lead (issue 37, section B): which directive a model call, a tool call and a step is, over restarts,
  *  branches, other callers and two programs at once. It goes through the seam of the model endpoint, on a real Redis. */
 import { expect, test } from 'vitest';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../../../../src/contract/problem.ts';
 import type { BeginStepBody } from '../../../../src/contract/run/foreign-run.ts';
 import type { ModelCall } from '../../../../src/features/model-endpoint/turns-of-run.ts';
 import type { Principal } from '../../../../src/http/access/principal.ts';
@@ -27,8 +28,12 @@ const TASK: readonly Message[] = [
 async function openRuns() {
   const opened = await openStore(redis.url);
   const log: object[] = [];
+  const spent: string[] = [];
   const runs = foreignRunsOf(opened.store, {
-    spend: async () => {},
+    spend: async ({ id }) => {
+      if (id === 'poor') throw new DirectiveRefused(problem('rate_limited'));
+      spent.push(id);
+    },
     mustEncrypt: (tenant) => tenant === 'sealed',
     warn: (fields) => log.push(fields),
   });
@@ -50,20 +55,24 @@ async function openRuns() {
     await runs.turns.answered('order', target, { toolCalls, usage: null, isReplayed: false });
     return target.requestId;
   }
-  const tool = async (
+  const find = async (
     [name, args]: Asked,
     { isOnce = true, allowsRepeat = false, pass = null as string | null, by = null as Principal | null } = {},
-  ): Promise<string> => {
+  ) => {
     const names = [`shop__${name}`, `shop.${name}`, name];
     const asked = { run: 'order', tool: `shop.${name}`, names, arguments: args, isOnce, allowsRepeat, pass };
-    return (await runs.findCall(asked, by)).requestId;
+    return runs.findCall(asked, by);
   };
+  const tool = async (...asked: Parameters<typeof find>): Promise<string> => (await find(...asked)).requestId;
   return {
     ...runs,
     log,
+    spent,
+    connection: opened.store.connection,
     call,
     caller,
     turn,
+    find,
     tool,
     step: async (body: BeginStepBody, by: Principal | null = null) => runs.calls.beginStep('order', body, by),
     [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
@@ -156,6 +165,48 @@ test('members that no model reads make no other call; a header asks for a fresh 
   expect(await sent({ temperature: 0 })).not.toBe(first);
   const fresh = [await sent({}, { 'adjutant-replay': 'off' }), await sent({}, { 'adjutant-replay': 'off' })];
   expect(new Set([first, ...fresh]).size).toBe(3);
+});
+
+// ModelCall: `members` rounds numbers that a double cannot hold, and the provider gets them as they are.
+test.each([
+  ['integer', '9007199254740993', '9007199254740992'],
+  ['beyond the range', '1e400', 'null'],
+  ['fraction', '0.12345678901234567891', '0.12345678901234567892'],
+  ['long', `1${'0'.repeat(100_000)}1`, `1${'0'.repeat(100_000)}2`],
+])('numbers that a double cannot tell apart make two calls: %s', async (_name, one, other) => {
+  await using it = await openRuns();
+  const ask = async (number: string): Promise<string> => {
+    const body = `{"model":"m","messages":[],"seed":${number}}`;
+    const members = JSON.parse(body) as Record<string, unknown>;
+    return (await it.turns.turnFor('order', { ...it.call([]), body, members }, {}, null, null)).requestId;
+  };
+  const first = await ask(one);
+  expect(await ask(other)).not.toBe(first);
+  expect(await ask(one)).toBe(first);
+  expect(await ask('1.50e3'), 'one value in two spellings').toBe(await ask('1500'));
+});
+
+// Issue 37: a key over its quota makes no record of a run, by whatever call it begins.
+test('a run that its caller has no quota for is not begun; a run takes from the quota once', async () => {
+  await using it = await openRuns();
+  const [poor, ann] = [it.caller('poor'), it.caller('ann')];
+  const refused = { problem: { code: 'rate_limited' } };
+  await expect(it.turn(TASK, [], {}, poor)).rejects.toMatchObject(refused);
+  await expect(it.tool(['mail', {}], { by: poor })).rejects.toMatchObject(refused);
+  await expect(it.step({ key: 'k' }, poor)).rejects.toMatchObject(refused);
+  await expect(it.calls.read('order', poor)).rejects.toThrow('There is no run');
+  await it.turn(TASK, [], {}, ann);
+  await it.turn([...TASK, answer('one')], [], {}, ann);
+  await it.tool(['mail', {}], { by: ann });
+  expect(it.spent).toEqual(['ann']);
+});
+
+test('without Redis a run is unavailable, which its caller may repeat', async () => {
+  await using it = await openRuns();
+  it.connection.disconnect();
+  await expect(it.turn(TASK)).rejects.toBeInstanceOf(ServiceUnavailable);
+  await expect(it.tool(['mail', {}])).rejects.toBeInstanceOf(ServiceUnavailable);
+  await expect(it.calls.read('order', null)).rejects.toBeInstanceOf(ServiceUnavailable);
 });
 
 test('a call that failed is tried again under one more request, by all who saw the failure', async () => {
@@ -263,6 +314,11 @@ test('a closed run answers what it has and makes nothing new; another outcome is
   await expect(it.turn([...TASK, answer('x')])).rejects.toMatchObject(closed);
   await expect(it.tool(['mail', {}])).rejects.toMatchObject(closed);
   await expect(it.step({ key: 'k' })).rejects.toMatchObject(closed);
+  // Its directive would be a new one.
+  const failed = { requestId: first, directiveId: 'call' };
+  await expect(it.turns.turnFor('order', it.call(TASK), {}, null, failed)).rejects.toMatchObject(closed);
+  await it.turn(TASK, [['refund', {}]]);
+  expect(await (await it.find(['refund', {}])).again()).toBe(call);
 });
 
 test('a step runs once: recorded, joined while its lease lives, unknown after its process died', async () => {

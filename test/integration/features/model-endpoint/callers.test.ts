@@ -166,6 +166,35 @@ describe('the SDK of OpenAI', () => {
   });
 });
 
+// The form of the error is that of the wire, and its message says what to do.
+test('a key or a path that is missing is explained in the form of the wire', async () => {
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const response = await fetch(service.url + path, { method: 'POST', headers, body: '{}' });
+    return { status: response.status, body: await response.json() };
+  };
+  const json = { 'content-type': 'application/json' };
+  const keyed = { ...json, authorization: `Bearer ${ADMIN}` };
+  expect(await ask('/openai/v1/chat/completions', json)).toMatchObject({
+    status: 401,
+    body: { error: { message: expect.stringContaining('Authorization: Bearer adj_') as string } },
+  });
+  for (const path of ['/openai/chat/completions', '/runs/r/openai/v1/audio/speech?key=hidden'])
+    expect(await ask(path, keyed)).toEqual({
+      status: 404,
+      body: {
+        error: {
+          message: `The model endpoint does not serve POST ${path.split('?')[0]}. Its paths begin with /openai/v1/ (docs/model-endpoint.md).`,
+          type: 'not_found_error',
+          param: null,
+          code: 'not_found',
+        },
+      },
+    });
+  expect(await ask('/anthropic/v1/complete', keyed)).toMatchObject({
+    body: { type: 'error', error: { type: 'not_found_error' } },
+  });
+});
+
 describe('the SDK of Anthropic', () => {
   test('reads a whole answer, a stream, and a count of tokens; its key is in a header of its own', async () => {
     const { content } = await anthropic().messages.create({ model: 'm', max_tokens: 9, messages });

@@ -133,3 +133,15 @@ test.each([
   expect(reader.answer.text).toBe('');
   expect(reader.toolCalls()).toEqual([]);
 });
+
+// Each fragment of a call repeats its id and name in the log.
+test('an id or name of a tool call without end is cut', () => {
+  const reader = createAnswerReader('openai_chat');
+  const call = { index: 0, id: 'i'.repeat(100_000), function: { name: 'n'.repeat(100_000), arguments: '' } };
+  const written = [call, { index: 0, function: { arguments: '{}' } }].flatMap((fragment) =>
+    reader.take({ choices: [{ index: 0, delta: { tool_calls: [fragment] } }] }),
+  );
+  expect(written).toHaveLength(2);
+  for (const fragment of written)
+    expect(fragment).toMatchObject({ id: 'i'.repeat(256), wireName: 'n'.repeat(256) });
+});

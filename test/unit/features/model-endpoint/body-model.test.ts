@@ -2,6 +2,8 @@
  *  It must never take text of the caller for JSON. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tokensOfRequest } from '../../../../src/features/model-endpoint/request-tokens.ts';
+import { readCall } from '../../../../src/features/model-endpoint/read-call.ts';
 import { withModel } from '../../../../src/features/model-endpoint/body-model.ts';
 
 test.each([
@@ -27,4 +29,23 @@ test('any object keeps its other members, in any white space', () => {
       expect(replaced).toEqual(JSON.parse(JSON.stringify({ ...value, model: 'of "another" name' })));
     }),
   );
+});
+
+// A pattern that begins again within each run takes a minute for this body.
+test('the tokens of long runs without a space are estimated in one pass over the body', () => {
+  const body = JSON.stringify({ messages: `${'a'.repeat(4_095)} `.repeat(2_000) });
+  expect(tokensOfRequest(body, 'chat').input).toBeGreaterThan(1_000_000);
+  const file = JSON.stringify({ image: 'a'.repeat(1_000_000) });
+  expect(tokensOfRequest(file, 'chat').input).toBeLessThan(2_000);
+});
+
+// A run would answer one with the recorded bytes of the other.
+test('a stream of Google as events and one as an array are two calls', () => {
+  const streamed = (query: object): boolean =>
+    readCall({ body: { text: '{}', value: {} }, query } as never, 'google_stream', 'm').isStreamed;
+  expect([streamed({ alt: 'sse' }), streamed({}), streamed({ alt: ['sse', 'json'] })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
