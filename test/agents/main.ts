@@ -6,7 +6,7 @@ import {
   ANSWER,
   type Counted,
   EXAMPLES,
-  type ForeignAgents,
+  exampleOf,
   type StartAgent,
   startForeignAgents,
   starterOf,
@@ -26,8 +26,7 @@ type Part = (typeof PARTS)[number];
 const [instants = '20', ...names] = process.argv.slice(2);
 const COUNT = Number(instants);
 if (!Number.isInteger(COUNT) || COUNT < 1) throw new Error('The number of instants is a whole number.');
-const chosen = EXAMPLES.filter(({ name }) => names.length === 0 || names.includes(name));
-if (chosen.length === 0) throw new Error(`The examples are ${EXAMPLES.map(({ name }) => name).join(', ')}.`);
+const chosen = names.length === 0 ? EXAMPLES : names.map(exampleOf);
 
 // An orderly exit also ends the children.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));

@@ -23,6 +23,13 @@ export const EXAMPLES: readonly AgentExample[] = [
   { name: 'langgraph_agent.py', wire: 'openai' },
 ];
 
+export function exampleOf(name: string): AgentExample {
+  const found = EXAMPLES.find((example) => example.name === name);
+  if (found === undefined)
+    throw new Error(`The examples are ${EXAMPLES.map((each) => each.name).join(', ')}.`);
+  return found;
+}
+
 /** Starts an agent for a run. */
 export type StartAgent = (url: string, run: string) => Child;
 
@@ -177,6 +184,8 @@ export interface Counted {
 export interface ForeignAgents {
   readonly installation: Installation;
   counted(run: string): Counted;
+  /** Resolves when the refund of the label was executed `count` times for the run. */
+  untilRefunded(run: string, label: string, count: number): Promise<void>;
   /** The last body that the provider saw of a run. */
   lastBody(run: string): SentBody;
   [Symbol.asyncDispose](): Promise<void>;
@@ -226,6 +235,10 @@ export async function startForeignAgents(refundMs: number): Promise<ForeignAgent
           installation.executions().filter((execution) => execution.label === `${run}/${label}`).length,
       ),
     }),
+    untilRefunded: async (run, label, count) =>
+      installation.untilExecuted(
+        (all) => all.filter((execution) => execution.label === `${run}/${label}`).length >= count,
+      ),
     lastBody: (run) => seenOf(run).at(-1) ?? {},
     async [Symbol.asyncDispose]() {
       await installation[Symbol.asyncDispose]();
