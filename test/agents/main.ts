@@ -10,13 +10,13 @@ import {
   type StartAgent,
   startForeignAgents,
   starterOf,
+  untilRefundIsListed,
 } from '../support/foreign-agents.ts';
 import type { AdjutantProcess } from '../support/installation.ts';
 import { freePort } from '../support/process.ts';
 
 const REFUND_MS = 500;
 const LONGEST_RUN_MS = 60_000;
-const AGAIN_MS = 100;
 /** Runs of killed agents at the same time; each is a run of its own. */
 const AT_ONCE = 2;
 const PARTS = ['worker', 'api', 'redis'] as const;
@@ -36,7 +36,7 @@ const agents = await startForeignAgents(REFUND_MS);
 const { installation } = agents;
 const port = await freePort();
 let [api, worker] = await Promise.all([installation.start('api', port), installation.start('worker')]);
-await untilToolsAreListed();
+await untilRefundIsListed(api.url);
 let wrong = 0;
 try {
   say('| agent | calm, ms | replay, ms | killed | worker | api | redis |');
@@ -126,14 +126,6 @@ function countsAreRight({ asked, refunds: [ofA = 0, ofB = 0] }: Counted, part: P
   if (asked.some((count) => count < 1) || asked.some((count) => count > most)) return false;
   // A refund whose worker died may be of unknown outcome, and is not made again.
   return part === null ? ofA === 2 && ofB === 1 : ofA <= 2 && ofB <= 1;
-}
-
-async function untilToolsAreListed(): Promise<void> {
-  for (;;) {
-    const response = await fetch(`${api.url}/v1/tools`);
-    if ((await response.text()).includes('counting.once')) return;
-    await delay(AGAIN_MS);
-  }
 }
 
 async function timed(work: () => Promise<void>): Promise<number> {

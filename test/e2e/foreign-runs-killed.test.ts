@@ -1,7 +1,6 @@
 /** Issue 37: agents that know nothing of the service (examples/agents) are killed in the middle and started again. Each turn is paid for once, and each
  *  `once` tool runs once, or its outcome is said to be unknown. It looks at what the provider and the tool have counted; `npm run test:agents` is the long form. */
 import { expect, test } from 'vitest';
-import { untilListed } from '../support/eventually.ts';
 import {
   ANSWER,
   exampleOf,
@@ -27,7 +26,7 @@ test('the agent is killed during its tool calls, the API too; started again, it 
   const { installation } = it;
   const port = await freePort();
   const [api] = await Promise.all([installation.start('api', port), installation.start('worker')]);
-  await untilListed(api.url, 'counting.once');
+  await untilRefundIsListed(api.url);
 
   const first = start(api.url, RUN);
   await it.untilRefunded(RUN, 'A', 2);
@@ -55,7 +54,7 @@ test('the worker is killed during a refund: the outcome is unknown, the model re
   await using it = await startForeignAgents(REFUND_MS);
   const { installation } = it;
   const [api, worker] = await Promise.all([installation.start('api'), installation.start('worker')]);
-  await untilListed(api.url, 'counting.once');
+  await untilRefundIsListed(api.url);
   const first = start(api.url, RUN);
   await it.untilRefunded(RUN, 'B', 1);
   await Promise.all([worker.kill9(), first.kill9()]);
@@ -72,7 +71,7 @@ test('the worker is killed during a refund: the outcome is unknown, the model re
 test('agents of frameworks, each killed twice during its refunds, pay for nothing twice and refund nothing twice', async () => {
   await using it = await startForeignAgents(REFUND_MS);
   const [api] = await Promise.all([it.installation.start('api'), it.installation.start('worker')]);
-  await untilListed(api.url, 'counting.once');
+  await untilRefundIsListed(api.url);
   const killed = FRAMEWORKS.map(async (example) => {
     const startFramework = await starterOf(example);
     // There is no Python on this machine.

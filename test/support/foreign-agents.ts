@@ -2,6 +2,7 @@
  *  It must never put anything of Adjutant into an agent but its two addresses. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { install, type Installation } from './installation.ts';
 import { type Child, spawnProcess } from './process.ts';
 import { startProvider, sse, STREAM_HEAD } from './provider-server.ts';
@@ -86,7 +87,7 @@ export interface SentBody {
 }
 
 /** Number of the turn that a body asks for, by the tool calls in its history. */
-export function turnOf({ input, messages = [] }: SentBody): number {
+function turnOf({ input, messages = [] }: SentBody): number {
   const items = Array.isArray(input) ? input.filter(({ type }) => type === 'function_call').length : 0;
   const called = messages.map(({ content, tool_calls: calls }) => {
     const blocks = Array.isArray(content) ? (content as { type: string }[]) : [];
@@ -245,4 +246,15 @@ export async function startForeignAgents(refundMs: number): Promise<ForeignAgent
       await provider[Symbol.asyncDispose]();
     },
   };
+}
+
+const AGAIN_MS = 100;
+
+/** Resolves when a worker has listed the refund; an agent that began before would have no tool. */
+export async function untilRefundIsListed(url: string): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${url}/v1/tools`);
+    if ((await response.text()).includes('counting.once')) return;
+    await delay(AGAIN_MS);
+  }
 }
