@@ -7,6 +7,7 @@ import {
   type StartAgent,
   startForeignAgents,
   starterOf,
+  untilRefundIsListed,
 } from '../support/foreign-agents.ts';
 import { freePort } from '../support/process.ts';
 import { get } from '../support/public-api.ts';
