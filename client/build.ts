@@ -8,8 +8,12 @@ import { bundleTypes } from './types.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const TARGET = join(import.meta.dirname, 'dist');
-/** Entry points and the modules behind them: the client, and the client with encryption. */
-const ENTRIES = { client: 'client/plain-client', encryption: 'client/http-client' } as const;
+/** Entry points and the modules behind them: the client, the client with encryption, and the client of a program's own runs. */
+const ENTRIES = {
+  client: 'client/plain-client',
+  encryption: 'client/http-client',
+  runs: 'client/run-client',
+} as const;
 
 /** Writes `client/dist`. */
 export async function buildClient(): Promise<void> {

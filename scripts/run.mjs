@@ -18,6 +18,7 @@ const TASKS = {
   test: { program: ['scripts/test.ts'], redisServer: 'always' },
   'test:archive': { program: ['test/archive/main.ts'], redisServer: 'always' },
   'test:access': { program: ['test/access/main.ts'], redisServer: 'always' },
+  'test:agents': { program: ['test/agents/main.ts'], redisServer: 'always' },
   'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
   'test:flow': { program: ['test/flow/main.ts'], redisServer: 'always' },
   'test:leftovers': { program: ['test/leftovers/main.ts'], redisServer: 'always' },

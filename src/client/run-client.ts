@@ -4,8 +4,8 @@ import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { BegunStep, CloseRunBody, ForeignRunView } from '../contract/run/foreign-run.ts';
 import { callOf } from './calls.ts';
 import { createExchanger } from './exchange.ts';
-import type { HttpClientOptions } from './http-client.ts';
 import { newShortId } from './identifier.ts';
+import type { PlainClientOptions } from './plain-client.ts';
 
 /** Options of a step. */
 export interface StepOptions {
@@ -57,7 +57,7 @@ const LOOK_MS = 500;
  * ```
  */
 export function createRunClient(
-  options: Pick<HttpClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
+  options: Pick<PlainClientOptions, 'baseUrl' | 'apiKey' | 'fetch'>,
 ): ForeignRunClient {
   const exchanger = createExchanger(options.baseUrl, options.fetch, options.apiKey);
   const [begin, end] = [callOf(exchanger, 'beginStep'), callOf(exchanger, 'endStep')];

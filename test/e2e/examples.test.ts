@@ -192,3 +192,13 @@ test('the demo kills a worker in the middle of a tool that must not run twice, a
     /kill -9 \d+[^]*charge outcome_unknown[^]*balance \(redelivered 1×\)[^]*\n1 charge [^]*\n2 balance /,
   );
 });
+
+test('the demo of an agent kills it twice, and neither its bill nor its refunds count twice', async () => {
+  const demo = spawnNode(['--conditions=adjutant-source', 'scripts/demo.ts', 'agent'], {
+    env: { NO_COLOR: '1' },
+  });
+  expect(await demo.exited, demo.lines.join('\n')).toMatchObject({ code: 0 });
+  expect(demo.lines.join('\n')).toMatch(
+    /(?:kill -9 \d+[^]*){2}answer: All refunded\.\nmodel turns paid for: 3; refunds of A: 2, of B: 1\n/,
+  );
+});

@@ -1,99 +1,46 @@
-/** Issue 37: an agent that knows nothing of the service (examples/agents/openai.ts) is killed in the middle and started again. Each turn is paid for once, and each `once` tool
- *  runs once, or its outcome is said to be unknown. It looks at what the provider and the tool have counted. */
-import { fileURLToPath } from 'node:url';
+/** Issue 37: agents that know nothing of the service (examples/agents) are killed in the middle and started again. Each turn is paid for once, and each
+ *  `once` tool runs once, or its outcome is said to be unknown. It looks at what the provider and the tool have counted; `npm run test:agents` is the long form. */
 import { expect, test } from 'vitest';
-import { untilListed } from '../support/eventually.ts';
-import { install, type Installation } from '../support/installation.ts';
-import { type Child, freePort, spawnNode } from '../support/process.ts';
-import { startProvider } from '../support/provider-server.ts';
+import {
+  ANSWER,
+  exampleOf,
+  type StartAgent,
+  startForeignAgents,
+  starterOf,
+  untilRefundIsListed,
+} from '../support/foreign-agents.ts';
+import { freePort } from '../support/process.ts';
 import { get } from '../support/public-api.ts';
 
-const AGENT = fileURLToPath(new URL('../../examples/agents/openai.ts', import.meta.url));
-const LONG_MS = 1_500;
+const RUN = 'order-4711';
+const REFUND_MS = 1_500;
 
-interface Sent {
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
-}
+/** OpenAI's SDK alone. */
+const start = (await starterOf(exampleOf('openai.ts'))) as StartAgent;
+const FRAMEWORKS = ['openai-agents.ts', 'openai_agents.py'].map(exampleOf);
 
-const refund = (id: string, label: string, delay_ms: number) => ({
-  id,
-  type: 'function',
-  function: { name: 'counting__once', arguments: JSON.stringify({ label, delay_ms }) },
-});
-
-/** The first turn asks for two equal refunds, the second one for another; then the agent has what it needs. */
-const TURNS: readonly (() => object)[] = [
-  () => ({ content: null, tool_calls: [refund('a', 'A', 0), refund('b', 'A', LONG_MS)] }),
-  () => ({ content: null, tool_calls: [refund('c', 'B', LONG_MS)] }),
-  () => ({ content: 'All refunded.' }),
-];
-
-async function scene() {
-  const provider = await startProvider((response, { body }) => {
-    const turn = (body as Sent).messages.filter(({ role }) => role === 'assistant').length;
-    const message = { role: 'assistant', ...TURNS[turn]?.() };
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(
-      JSON.stringify({
-        id: `chat-${turn}`,
-        model: 'm',
-        choices: [{ index: 0, message, finish_reason: 'stop' }],
-      }),
-    );
-  });
-  const installation = await install({
-    config: {
-      worker: { lease_ms: 1_500 },
-      providers: { play: { type: 'openai-compatible', base_url: `${provider.url}/v1` } },
-    },
-  });
-  const agent = (url: string): Child =>
-    spawnNode([AGENT], {
-      env: {
-        OPENAI_BASE_URL: `${url}/runs/order-4711/openai/v1`,
-        OPENAI_API_KEY: 'any',
-        MODEL: 'play:m',
-        MCP_URL: `${url}/runs/order-4711/mcp`,
-      },
-    });
-  return {
-    agent,
-    installation,
-    /** How often the provider was asked for each turn. */
-    asked: () =>
-      TURNS.map((_, turn) => provider.seen.filter(({ body }) => turnsIn(body as Sent) === turn).length),
-    lastAsked: () => provider.seen.at(-1)?.body as Sent,
-    async [Symbol.asyncDispose]() {
-      await installation[Symbol.asyncDispose]();
-      await provider[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const turnsIn = ({ messages }: Sent): number => messages.filter(({ role }) => role === 'assistant').length;
-const countOf = (installation: Installation, label: string): number =>
-  installation.executions().filter((execution) => execution.label === label).length;
+/** Each turn was paid for once; the two equal refunds that the first turn asks for are two. */
+const ONCE = { asked: [1, 1, 1], refunds: [2, 1] };
 
 test('the agent is killed during its tool calls, the API too; started again, it pays for nothing twice and refunds nothing twice', async () => {
-  await using it = await scene();
+  await using it = await startForeignAgents(REFUND_MS);
   const { installation } = it;
   const port = await freePort();
   const [api] = await Promise.all([installation.start('api', port), installation.start('worker')]);
-  await untilListed(api.url, 'counting.once');
+  await untilRefundIsListed(api.url);
 
-  const first = it.agent(api.url);
-  await installation.untilExecuted((all) => all.filter(({ label }) => label === 'A').length === 2);
+  const first = start(api.url, RUN);
+  await it.untilRefunded(RUN, 'A', 2);
   await first.kill9();
-  const second = it.agent(api.url);
-  await installation.untilExecuted((all) => all.some(({ label }) => label === 'B'));
+  const second = start(api.url, RUN);
+  await it.untilRefunded(RUN, 'B', 1);
   await Promise.all([second.kill9(), api.kill9()]);
   await installation.start('api', port);
 
-  const third = it.agent(api.url);
-  expect(await third.waitForLine(/^answer/)).toBe('answer: All refunded.');
-  expect(it.asked(), 'turns that the provider was paid for').toEqual([1, 1, 1]);
-  expect([countOf(installation, 'A'), countOf(installation, 'B')]).toEqual([2, 1]);
-  const { body: view } = await get<Record<string, unknown>>(`${api.url}/v1/runs/order-4711`);
+  const third = start(api.url, RUN);
+  expect(await third.waitForLine(/^answer/)).toBe(`answer: ${ANSWER}`);
+  expect(it.counted(RUN)).toEqual(ONCE);
+  const { body: view } = await get<Record<string, unknown>>(`${api.url}/v1/runs/${RUN}`);
   expect(view).toMatchObject({ passes: 3, turns: 3, tool_calls: 3, branched: false });
   const { request_prefix: prefix, trace_id: trace } = view;
   const traces = await Promise.all(
@@ -105,20 +52,43 @@ test('the agent is killed during its tool calls, the API too; started again, it 
 });
 
 test('the worker is killed during a refund: the outcome is unknown, the model reads it in words, and a restart repeats nothing', async () => {
-  await using it = await scene();
+  await using it = await startForeignAgents(REFUND_MS);
   const { installation } = it;
   const [api, worker] = await Promise.all([installation.start('api'), installation.start('worker')]);
-  await untilListed(api.url, 'counting.once');
-  const first = it.agent(api.url);
-  await installation.untilExecuted((all) => all.some(({ label }) => label === 'B'));
+  await untilRefundIsListed(api.url);
+  const first = start(api.url, RUN);
+  await it.untilRefunded(RUN, 'B', 1);
   await Promise.all([worker.kill9(), first.kill9()]);
   await installation.start('worker');
-  const second = it.agent(api.url);
+  const second = start(api.url, RUN);
   await second.waitForLine(/^answer/);
-  expect(it.asked()).toEqual([1, 1, 1]);
-  expect(countOf(installation, 'B')).toBe(1);
-  const read = it.lastAsked().messages.at(-1)?.content ?? '';
+  expect(it.counted(RUN)).toEqual(ONCE);
+  const read = it.lastBody(RUN).messages?.at(-1)?.content;
   expect(read).toContain('outcome_unknown');
-  const { body: view } = await get(`${api.url}/v1/runs/order-4711`);
+  const { body: view } = await get(`${api.url}/v1/runs/${RUN}`);
   expect(view).toMatchObject({ passes: 2, tool_calls: 3 });
+});
+
+test('agents of frameworks, each killed twice during its refunds, pay for nothing twice and refund nothing twice', async () => {
+  await using it = await startForeignAgents(REFUND_MS);
+  const [api] = await Promise.all([it.installation.start('api'), it.installation.start('worker')]);
+  await untilRefundIsListed(api.url);
+  const killed = FRAMEWORKS.map(async (example) => {
+    const startFramework = await starterOf(example);
+    // There is no Python on this machine.
+    if (startFramework === null) return;
+    const run = example.name.replaceAll(/[._]/g, '-');
+    for (const [label, count] of [
+      ['A', 2],
+      ['B', 1],
+    ] as const) {
+      const agent = startFramework(api.url, run);
+      await it.untilRefunded(run, label, count);
+      await agent.kill9();
+    }
+    const last = startFramework(api.url, run);
+    expect(await last.waitForLine(/^answer/)).toBe(`answer: ${ANSWER}`);
+    expect(it.counted(run), example.name).toEqual(ONCE);
+  });
+  await Promise.all(killed);
 });

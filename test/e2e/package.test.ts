@@ -120,16 +120,20 @@ test('@adjutant/client is for browsers and Node alike, without a dependency or a
   const read = (name: string): string => readFileSync(join(client, name), 'utf8');
   const { dependencies, peerDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
   expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
-  const code = read('dist/client.js') + read('dist/shared.js');
-  expect(Buffer.byteLength(code)).toBeLessThanOrEqual(MOST_BYTES.client);
-  const files = globSync('dist/*', { cwd: client });
-  const imports = files.flatMap((file) =>
+  const importsOf = (file: string): string[] =>
     [...read(file).matchAll(/(?:\bimport\s*\(?|\bfrom)\s*["'](?<from>[^"']+)["']/g)].map(
       ({ groups }) => groups?.['from'] ?? '',
-    ),
-  );
+    );
+  for (const entry of ['client', 'runs']) {
+    const loaded = new Set([`dist/${entry}.js`]);
+    for (const file of loaded) for (const name of importsOf(file)) loaded.add(join('dist', name));
+    const code = [...loaded].map(read).join('');
+    expect(Buffer.byteLength(code), entry).toBeLessThanOrEqual(MOST_BYTES.client);
+  }
+  const files = globSync('dist/*', { cwd: client }).map((file) => file.replace('dist/', './'));
+  const imports = files.flatMap((file) => importsOf(join('dist', file)));
   // The examples in docstrings name the package that a program has.
-  expect(new Set(imports.filter((name) => !name.startsWith('adjutant/')))).toEqual(new Set(['./shared.js']));
+  expect(files).toEqual(expect.arrayContaining(imports.filter((name) => !name.startsWith('adjutant/'))));
 });
 
 test('the demo servers are no dependencies of the package, and what `init` writes fetches them', () => {
@@ -178,6 +182,16 @@ export type All = [DirectiveClient, SubmittedDirective, Submission, Signal, Term
 `,
 );
 
+/** The client of a program's own runs is the same by each name, and refuses with the class of the other entry. */
+const RUNS = `import { DirectiveRefused } from '@adjutant/client';
+import { createRunClient, type ForeignRunClient, type StepOptions } from '@adjutant/client/runs';
+import { createRunClient as fromService } from 'adjutant/client';
+const options: StepOptions = { effect: 'once' };
+export const runs: ForeignRunClient[] = [createRunClient, fromService].map((create) => create({ baseUrl: 'http://a' }));
+export const booked: Promise<number>[] = runs.map((each) => each.step('a', 'b', () => 1, options));
+export const isRefusal = (error: unknown): boolean => error instanceof DirectiveRefused;
+`;
+
 /** The contract's modules by the names that programs use, wherever their files lie. */
 const CONTRACT = `import { submittedDirectiveSchema } from 'adjutant/contract/directive';
 import { messageSchema } from 'adjutant/contract/message';
@@ -195,7 +209,7 @@ test.each([
   ['nodenext', 'nodenext', { skipLibCheck: false }],
   ['esnext', 'bundler', { skipLibCheck: true }],
 ])('the documented programs fit its types: module %s, resolution %s', (module, moduleResolution, more) => {
-  const names = [...NAMES, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
+  const names = [...NAMES, RUNS, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
   const files = [...samples(), ...names];
   expect(files.length).toBeGreaterThan(8);
   for (const [name, code] of files) writeFileSync(join(project, name), code);

@@ -11,9 +11,12 @@ const CACHE = resolve('node_modules/.cache/adjutant-python');
 const PACKAGES = ['redis==8.1.0', 'bullmq==3.4.4'] as const;
 const INSTALL_MS = 300_000;
 
-/** Path of its program; null: there is no python3 with venv on this machine. Throws when the packages cannot be installed. */
-export async function pythonOfTests(): Promise<string | null> {
-  const place = join(CACHE, PACKAGES.join('+').replaceAll('==', '-'));
+/**
+ * Path of its program; null: there is no python3 with venv on this machine. `packages`: requirements with exact versions, as pip takes them.
+ * Throws when they cannot be installed.
+ */
+export async function pythonOfTests(packages: readonly string[] = PACKAGES): Promise<string | null> {
+  const place = join(CACHE, packages.join('+').replaceAll(/[^\w.+-]+/g, '-'));
   const program = join(place, 'bin/python');
   if (existsSync(program)) return program;
   const hasPython = await run('python3', ['-c', 'import venv, ensurepip']).then(
@@ -25,7 +28,7 @@ export async function pythonOfTests(): Promise<string | null> {
   const unfinished = `${place}.${process.pid}.${Date.now()}`;
   await mkdir(CACHE, { recursive: true });
   await run('python3', ['-m', 'venv', unfinished], { timeout: INSTALL_MS });
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES];
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages];
   await run(join(unfinished, 'bin/python'), pip, { timeout: INSTALL_MS });
   await rename(unfinished, place).catch(async () => rm(unfinished, { recursive: true, force: true }));
   return program;
