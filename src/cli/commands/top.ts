@@ -86,7 +86,7 @@ const HEAD = [
 
 function linesOf({ since, until, by, series, series_left_out: leftOut }: Stats): string[] {
   const rows = series.map(({ name, total }) => [
-    oneLine(name ?? 'everything', LONGEST_NAME),
+    oneLine(name ?? 'all', LONGEST_NAME),
     ...cells(total),
   ]);
   return [

@@ -14,7 +14,7 @@ import { objectArgument } from './option-values.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 const PAIR = /^(?<key>[^\s={}[\]"'][^={}[\]"']*)=(?<value>.*)$/s;
-const EXAMPLE = `Write one JSON object, as in '{"a": 1}', or words such as a=1 name=Ada.`;
+const EXAMPLE = `Write one JSON object, as in '{"a": 1}', or arguments such as a=1 name=Ada.`;
 
 /** `schema`: that of the tool; {}: unknown. Throws a usage error. */
 export function toolArguments(words: readonly string[], schema: Schema): Record<string, unknown> {
