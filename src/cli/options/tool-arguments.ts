@@ -1,4 +1,4 @@
-/** The tool and the arguments of a call as they are typed: one JSON object, or words `key=value`.
+/** The tool and the arguments of a call as they are typed: one JSON object, or `key=value`.
  *  A value has the type that the tool's schema names; without a schema it is JSON, or else a text. */
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { parseExactJson } from '../../contract/json/exact-json.ts';
