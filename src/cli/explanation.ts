@@ -42,6 +42,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   request_closed: 'It has ended; use another request id.',
   singleton_open:
     'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
+  not_resumable: `\`${ADJUTANT} again REQUEST\` runs it again as a new request.`,
   not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows its state.`,
   already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
   lane_full: 'Try again later, or start more workers.',

@@ -78,7 +78,7 @@ describe('call', () => {
     });
   });
 
-  test('takes words key=value with the types of the tool’s schema', async () => {
+  test('takes arguments key=value with the types of the tool’s schema', async () => {
     expect((await cli('call', 'peer.add', 'a=2', 'b=3', '--json')).stdout).toContain('{"sum":5}');
     const wrong = await cli('call', 'peer.add', 'a=two', 'b=3');
     expect(wrong).toMatchObject({ code: 2, stdout: '' });

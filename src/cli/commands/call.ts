@@ -56,7 +56,9 @@ export interface CallOptions extends FollowOptions, LaterOptions, FlowOptions, O
 export function addCall({ program, withClient }: CommandLine): void {
   const command = program
     .command('call <tool> [arguments...]')
-    .description('call a tool (server.tool) with one JSON object or words key=value, and print its answer')
+    .description(
+      'call a tool (server.tool) with arguments key=value or one JSON object, and print its answer',
+    )
     .option(
       '--timeout-ms <ms>',
       'limit of one attempt; default: 30000, or as the lane is configured',

@@ -85,10 +85,7 @@ const HEAD = [
 ];
 
 function linesOf({ since, until, by, series, series_left_out: leftOut }: Stats): string[] {
-  const rows = series.map(({ name, total }) => [
-    oneLine(name ?? 'everything', LONGEST_NAME),
-    ...cells(total),
-  ]);
+  const rows = series.map(({ name, total }) => [oneLine(name ?? 'all', LONGEST_NAME), ...cells(total)]);
   return [
     `${instantText(since, 'minutes')} to ${instantText(until, 'minutes')} UTC`,
     ...(rows.length === 0

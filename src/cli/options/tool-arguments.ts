@@ -1,4 +1,4 @@
-/** The tool and the arguments of a call as they are typed: one JSON object, or words `key=value`.
+/** The tool and the arguments of a call as they are typed: one JSON object, or `key=value`.
  *  A value has the type that the tool's schema names; without a schema it is JSON, or else a text. */
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { parseExactJson } from '../../contract/json/exact-json.ts';
@@ -14,7 +14,7 @@ import { objectArgument } from './option-values.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 const PAIR = /^(?<key>[^\s={}[\]"'][^={}[\]"']*)=(?<value>.*)$/s;
-const EXAMPLE = `Write one JSON object, as in '{"a": 1}', or words such as a=1 name=Ada.`;
+const EXAMPLE = `Write one JSON object, as in '{"a": 1}', or arguments such as a=1 name=Ada.`;
 
 /** `schema`: that of the tool; {}: unknown. Throws a usage error. */
 export function toolArguments(words: readonly string[], schema: Schema): Record<string, unknown> {
