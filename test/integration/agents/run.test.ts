@@ -5,6 +5,7 @@ import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { consumeLane, type JobOutcome } from '../../../src/queue/consume.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { RUN_LANE } from '../../../src/queue/run-wake.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -121,7 +122,13 @@ describe('a run', () => {
     }).toBe(true);
   });
 
-  test('has another turn for a wake that comes while the job of its version is handled', async () => {
+  // A lane with a limit is served by BullMQ's own scripts.
+  test.each([
+    ['plain', {}],
+    ['limited', { concurrency: 100 }],
+  ])('has another turn for a wake during the job of its version: a %s lane', async (_lane, meta) => {
+    const base = `${lanePrefix(engines.keys.prefix, RUN_LANE)}:${RUN_LANE}:`;
+    await engines.connection.hset(`${base}meta`, { opts: '', ...meta });
     const taken: ((outcome: JobOutcome) => void)[] = [];
     const consumer = consumeLane({
       lane: RUN_LANE,
