@@ -191,7 +191,11 @@ describe('an engine that is killed', () => {
       called.push(answer);
       return { result: await answer.promise };
     });
-    const child = spawnNode([DOOMED, redis.url, JSON.stringify([{ ...UNDISTURBED, prefix: engines.prefix }])]);
+    const child = spawnNode([
+      DOOMED,
+      redis.url,
+      JSON.stringify([{ ...UNDISTURBED, prefix: engines.prefix }]),
+    ]);
     await child.waitForLine(/^ready$/);
     await engines.client.start({ request_id: RUN, agent: 'scripted', query: script({ tools: ['a'] }) });
     await eventually(() => called.length).toBe(1);

@@ -156,7 +156,9 @@ describe('what a process writes', () => {
 
   test('are read in steps: heartbeats and calls go on during the largest answer', async () => {
     const text = Array.from({ length: 100 }, (_, place) => `d${place}=1 w${place}=1`).join(' ');
-    const interval = Object.fromEntries(Array.from({ length: 65 }, (_, name) => [`t.${name}`, `k=1 ${text}`]));
+    const interval = Object.fromEntries(
+      Array.from({ length: 65 }, (_, name) => [`t.${name}`, `k=1 ${text}`]),
+    );
     const { connection, keys } = open;
     const read = createStatsReader(
       Object.assign(Object.create(connection), { hgetall: async () => interval }),
