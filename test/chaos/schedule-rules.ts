@@ -116,7 +116,7 @@ function checkExecutions({ planned, firings, requests, executions }: ScheduleEvi
   const keys = new Map<string, number>();
   for (const { key } of executions) keys.set(key, (keys.get(key) ?? 0) + 1);
   const found: string[] = [];
-  // As listed: on a busy machine a request may have expired before it was seen closed.
+  // The list of firings counts: a request may have expired before it was seen closed.
   const fired = new Set(firings.flatMap(({ request_id: id }) => id ?? [])).size;
   if (keys.size > fired) found.push(`${keys.size} instants were executed, ${fired} were fired`);
   const succeeded = [...requests.values()].filter((each) => each.succeeded).length;

@@ -235,7 +235,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(reserved).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
         const result = await refusal(client.fork(from, { at: 2, results: { nope: 1 } }));
         expect(result).toMatchObject({ code: 'invalid_body', errors: [{ path: 'results.nope' }] });
-        // What no schema may keep is named, not left out.
+        // Members that no schema may keep are named, not left out.
         const proto = JSON.parse('{"__proto__":1}') as Record<string, unknown>;
         for (const [given, path] of [
           [client.fork(from, { at: 2, results: proto }), 'results.__proto__'],

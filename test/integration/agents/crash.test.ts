@@ -179,7 +179,7 @@ describe('an engine that is killed', () => {
     expect(command).toBeGreaterThan(20);
   });
 
-  // Promise: accepted is durable; a push is a hint, and its turn that of a dead engine.
+  // Rule of docs/guarantees.md: a run goes on whichever process dies; the pushed job is that of a dead engine.
   test('loses no turn that was pushed to it, nor calls what the turn reads once more', async () => {
     await using engines = await openEngineTest(redis.url);
     const base = `${lanePrefix(engines.prefix, RUN_LANE)}:${RUN_LANE}:`;
