@@ -55,7 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'agents/modules': ['contract', 'config', 'worker/executors', 'agents'],
   'features/schedules': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
   'features/archive': ['contract', 'platform/bounds', 'store', 'queue', 'directives'],
-  'features/stats': ['contract', 'platform/telemetry', 'platform/redis', 'store'],
+  'features/stats': ['contract', 'platform/telemetry', 'platform/redis', 'platform/bounds', 'store'],
   'features/server-output': ['contract', 'platform/redis', 'store'],
   'features/cases': ['contract'],
   'http/access': ['contract', 'platform/redis', 'store'],

@@ -335,8 +335,12 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     job.isEnding = true;
     if (outcome.kind === 'later') return delay(job, outcome);
     const { id, lock, theirs } = job;
-    if (theirs === null) {
+    // BullMQ's script would forget that the run was woken meanwhile.
+    const isTurn = job.data?.type === 'run' && scripts.fit();
+    if (theirs === null || isTurn) {
       await run('job-done', [base], [id, lock, outcome.failure ?? '']);
+      // Where the lane is limited, the end of one job lets the next one begin.
+      if (theirs !== null) await mark();
       return;
     }
     const seen = looks;

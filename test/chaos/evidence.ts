@@ -74,7 +74,7 @@ async function readSingle(
     `/v1/requests/${requestId}/directives/${id}`,
   );
   // Its request may have expired since it was read.
-  const isGone = answer?.status === 404 && (await readRequest(apis, requestId))?.view === null;
+  const isGone = answer?.status === 404 && ((await readRequest(apis, requestId))?.view ?? null) === null;
   return answer === null || isGone ? null : { id, resultId: answer.body.result?.id ?? null };
 }
 

@@ -235,6 +235,13 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(reserved).toMatchObject({ code: 'invalid_body', errors: [{ path: 'request_id' }] });
         const result = await refusal(client.fork(from, { at: 2, results: { nope: 1 } }));
         expect(result).toMatchObject({ code: 'invalid_body', errors: [{ path: 'results.nope' }] });
+        // Members that no schema may keep are named, not left out.
+        const proto = JSON.parse('{"__proto__":1}') as Record<string, unknown>;
+        for (const [given, path] of [
+          [client.fork(from, { at: 2, results: proto }), 'results.__proto__'],
+          [client.again(from, { overrides: { tool_context: proto } }), 'overrides.tool_context.__proto__'],
+        ] as const)
+          expect(await refusal(given)).toMatchObject({ code: 'invalid_body', errors: [{ path }] });
         await all(client.signals(first.request_id));
       });
     });

@@ -6,7 +6,7 @@ import type { DirectiveClient, StartOptions } from '../../contract/directive/dir
 import type { Directive, SubmittedDirective } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
-import { readInput } from '../../contract/json/read-input.ts';
+import { readBody } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { RequestView } from '../../contract/request/request-view.ts';
 import {
@@ -58,7 +58,7 @@ export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again'
 
   return {
     again: async (requestId, changes = {}, options = {}) => {
-      const body = readInput(againBodySchema, changes, 'invalid_body');
+      const body = readBody(againBodySchema, changes);
       const view = await found(requestId, body);
       if (view.run === undefined || body.directive !== undefined)
         return linked(requestId, await submitAgain(parts, view, body, options));
@@ -67,7 +67,7 @@ export function createRepeats(parts: RepeatParts): Pick<DirectiveClient, 'again'
       return linked(requestId, started);
     },
     fork: async (requestId, fork, options = {}) => {
-      const body = readInput(forkBodySchema, fork, 'invalid_body');
+      const body = readBody(forkBodySchema, fork);
       const view = await found(requestId, body);
       if (view.run === undefined) throw noRun(requestId);
       const started = await runs.fork(scopedId(tenant, requestId), body, { ...options, reads, view });

@@ -7,7 +7,7 @@ import {
   scoreBodySchema,
 } from '../../contract/case/score.ts';
 import { ownId } from '../../contract/access/tenant.ts';
-import { readInput } from '../../contract/json/read-input.ts';
+import { readBody } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { contentDigest } from '../../store/request/content-digest.ts';
@@ -27,7 +27,7 @@ interface ScoreParts {
 /** Throws `DirectiveRefused` (`not_found`, `id_conflict`, `request_full`, `invalid_body`). The same again is the same. */
 export function createScore({ journal, runs, changes, reports }: ScoreParts) {
   return async (requestId: string, body: ScoreBody): Promise<RecordedScore> => {
-    const { score_id: id = newIdentifier(), ...score } = readInput(scoreBodySchema, body, 'invalid_body');
+    const { score_id: id = newIdentifier(), ...score } = readBody(scoreBodySchema, body);
     const first = await journal.log.at(requestId, 1);
     const traceparent = (await runs.traceparent(requestId)) ?? first?.traceparent;
     // A log without a signal belongs to a request that is unknown, or has done nothing that could be judged.

@@ -120,6 +120,8 @@ export function createRequestReader(parts: RequestReaderParts, whole: WholeResul
       ]);
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
+      // Its request has expired since the record was read.
+      if (record.terminal !== null && ended === null) return null;
       const result = ended && (await whole(requestId, ended));
       const read = { requestId, directives: [record], now, run: null };
       const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits, gates, notices }, read)) };

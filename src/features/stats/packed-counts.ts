@@ -83,9 +83,10 @@ export function addCounts(counts: Counts, more: Counts): void {
 
 /** Adds the counts of a text. */
 export function addPacked(counts: Counts, text: string): void {
-  for (const [, name = '', number] of text.matchAll(/(\S+)=(\S+)/g)) {
-    const by = Number(number);
-    if (Number.isFinite(by)) add(counts, name, by);
+  for (const part of text.split(' ')) {
+    const at = part.indexOf('=');
+    const by = Number(part.slice(at + 1));
+    if (at > 0 && Number.isFinite(by)) add(counts, part.slice(0, at), by);
   }
 }
 
@@ -124,8 +125,14 @@ function scoreOf(counts: Counts, whole: (name: string) => number): NonNullable<S
   };
 }
 
+const PLACES = { d: placesOf('d'), w: placesOf('w') };
+
+function placesOf(kind: string): string[] {
+  return Array.from({ length: LAST_PLACE + 1 }, (_, place) => `${kind}${place}`);
+}
+
 function quantiles(counts: Counts, kind: 'd' | 'w'): StatsCounts['duration_ms'] {
-  const places = Array.from({ length: LAST_PLACE + 1 }, (_, place) => counts.get(`${kind}${place}`) ?? 0);
+  const places = PLACES[kind].map((name) => counts.get(name) ?? 0);
   const total = places.reduce((sum, number) => sum + number, 0);
   if (total === 0) return null;
   const at = (share: number): number => {

@@ -1,5 +1,5 @@
 // Reads statistics as a chart shows them.
-// Must never read more than one answer's share of intervals, nor hold up Redis for all of them at once.
+// Must never read more than one answer's share of intervals, nor hold up Redis or the process for all of them at once.
 import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type StatsInterval,
   type StatsQuery,
 } from '../../contract/request/stats.ts';
+import { createSteps } from '../../platform/bounds/steps.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../../store/keys.ts';
 import { addPacked, type Counts, countsShown, endedIn } from './packed-counts.ts';
@@ -27,6 +28,8 @@ export function createStatsReader(
   keys: KeySpace,
   now: () => Promise<number>,
 ): ReadStats {
+  const nextStep = createSteps();
+
   async function readInterval(key: string, name: string | undefined): Promise<[string, string][]> {
     if (name === undefined) return Object.entries(await connection.hgetall(key));
     const text = await connection.hget(key, name);
@@ -48,50 +51,53 @@ export function createStatsReader(
     for (let first = 0; first < starts.length; first += READ_AT_ONCE) {
       const slice = starts.slice(first, first + READ_AT_ONCE);
       const read = await Promise.all(slice.map((at) => readInterval(`${base}${at}:${by ?? ''}`, query.name)));
-      read.forEach((found, index) => addInterval(series, slice[index] ?? 0, found));
+      for (const [index, found] of read.entries())
+        for (const [name, text] of found) {
+          await nextStep();
+          addPoint(series, name, [slice[index] ?? 0, text]);
+        }
     }
     const ranked = [...series].sort(([, left], [, right]) => endedIn(right.total) - endedIn(left.total));
+    const shown: Stats['series'] = [];
+    for (const [name, { total, points }] of ranked.slice(0, limit)) {
+      const made: Stats['series'][number]['points'] = [];
+      for (const point of points) {
+        await nextStep();
+        made.push(shownPoint(point, by === 'score'));
+      }
+      const counts = countsShown(total, by === 'score');
+      shown.push({ name: by === undefined ? null : name, total: counts, points: made });
+    }
     return {
       interval,
       since: instant(beginsAt),
       until: instant(endsAt),
       by: by ?? null,
-      series: ranked
-        .slice(0, limit)
-        .map(([name, read]) => shown(by === undefined ? null : name, read, by === 'score')),
+      series: shown,
       series_left_out: Math.max(0, ranked.length - limit),
     };
   };
 }
 
+/** Text that was counted in the interval that begins at `at`. */
+type Point = readonly [at: number, text: string];
+
 interface SeriesRead {
   readonly total: Counts;
-  readonly points: (readonly [at: number, text: string])[];
+  readonly points: Point[];
 }
 
-function addInterval(series: Map<string, SeriesRead>, at: number, found: readonly [string, string][]): void {
-  for (const [name, text] of found) {
-    const known = series.get(name) ?? { total: new Map<string, number>(), points: [] };
-    series.set(name, known);
-    addPacked(known.total, text);
-    known.points.push([at, text]);
-  }
+function addPoint(series: Map<string, SeriesRead>, name: string, point: Point): void {
+  const known = series.get(name) ?? { total: new Map<string, number>(), points: [] };
+  series.set(name, known);
+  addPacked(known.total, point[1]);
+  known.points.push(point);
 }
 
-function shown(
-  name: string | null,
-  { total, points }: SeriesRead,
-  withScore: boolean,
-): Stats['series'][number] {
-  return {
-    name,
-    total: countsShown(total, withScore),
-    points: points.map(([at, text]) => {
-      const counts: Counts = new Map();
-      addPacked(counts, text);
-      return { at: instant(at), ...countsShown(counts, withScore) };
-    }),
-  };
+function shownPoint([at, text]: Point, withScore: boolean): Stats['series'][number]['points'][number] {
+  const counts: Counts = new Map();
+  addPacked(counts, text);
+  return { at: instant(at), ...countsShown(counts, withScore) };
 }
 
 interface Range {

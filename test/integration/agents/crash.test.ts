@@ -2,6 +2,7 @@
  *  It must kill for real, and leave nothing to the dead engines.
  *  Many engines live in one process, each for a run of its own: each stops for good at its command, and when all have, the process dies by
  *  SIGKILL. What Redis sees is what it sees of a process for each command, but node and the engine are loaded once for all of them. */
+import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import type { PayloadCodec } from '../../../src/contract/encrypted/encrypted.ts';
@@ -9,6 +10,8 @@ import { encodedMessages, historyPlace } from '../../../src/contract/encrypted/e
 import { okResult } from '../../../src/contract/result.ts';
 import { DEFAULT_TENANT, scopedId } from '../../../src/contract/access/tenant.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { RUN_LANE } from '../../../src/queue/run-wake.ts';
 import { decryptSignal } from '../../../src/platform/encryption/decrypted-signal.ts';
 import { encryptRun } from '../../../src/platform/encryption/encrypted-run.ts';
 import { decryptValue } from '../../../src/platform/encryption/payload-value.ts';
@@ -35,6 +38,9 @@ const QUERY = script(
 );
 
 const redis = useRedis();
+
+/** More commands than an engine sends. */
+const UNDISTURBED = { at: 1_000_000, moment: 'before' } as const;
 
 /** Commands in one wave; more of them keep two cores so busy that BullMQ takes living workers for dead. */
 const AT_ONCE = 9;
@@ -171,6 +177,39 @@ describe('an engine that is killed', () => {
       finished = stories.includes(null);
     }
     expect(command).toBeGreaterThan(20);
+  });
+
+  // Rule of docs/guarantees.md: a run goes on whichever process dies; the pushed job is that of a dead engine.
+  test('loses no turn that was pushed to it, nor calls what the turn reads once more', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const base = `${lanePrefix(engines.prefix, RUN_LANE)}:${RUN_LANE}:`;
+    const client = engines.connection as Redis;
+    const offers = () => client.hlen(`${base}offers`);
+    const called: PromiseWithResolvers<ReturnType<typeof okResult>>[] = [];
+    await engines.startWorker(async () => {
+      const answer = Promise.withResolvers<ReturnType<typeof okResult>>();
+      called.push(answer);
+      return { result: await answer.promise };
+    });
+    const child = spawnNode([
+      DOOMED,
+      redis.url,
+      JSON.stringify([{ ...UNDISTURBED, prefix: engines.prefix }]),
+    ]);
+    await child.waitForLine(/^ready$/);
+    await engines.client.start({ request_id: RUN, agent: 'scripted', query: script({ tools: ['a'] }) });
+    await eventually(() => called.length).toBe(1);
+    await eventually(async () => (await offers()) > 0 && (await engines.jobs(RUN_LANE)) === 0).toBe(true);
+    // Its connections stay open: Redis takes it for a listener.
+    process.kill(child.pid, 'SIGSTOP');
+    called[0]?.resolve(okResult('once'));
+    await eventually(() => client.lrange(`${base}active`, 0, -1)).toHaveLength(1);
+    expect(await client.llen(`${base}wait`)).toBe(0);
+    expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
+    await engines.startEngine();
+    expect(told(await engines.ended(RUN)).at(-1)).toContain('ai.request.completed');
+    expect(called).toHaveLength(1);
+    await eventually(() => engines.jobs(RUN_LANE)).toBe(0);
   });
 
   test('leaves the run of another tenant with the ids that all know it by, and its child and conversation', async () => {

@@ -5,7 +5,10 @@ import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
 import { consumeLane, type JobOutcome } from '../../../src/queue/consume.ts';
+import { createHandOver } from '../../../src/queue/hand-over.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { RUN_LANE } from '../../../src/queue/run-wake.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall, LANE } from '../../support/journal.ts';
@@ -121,7 +124,13 @@ describe('a run', () => {
     }).toBe(true);
   });
 
-  test('has another turn for a wake that comes while the job of its version is handled', async () => {
+  // A lane with a limit is served by BullMQ's own scripts.
+  test.each([
+    ['plain', {}],
+    ['limited', { concurrency: 100 }],
+  ])('has another turn for a wake during the job of its version: a %s lane', async (_lane, meta) => {
+    const base = `${lanePrefix(engines.keys.prefix, RUN_LANE)}:${RUN_LANE}:`;
+    await engines.connection.hset(`${base}meta`, { opts: '', ...meta });
     const taken: ((outcome: JobOutcome) => void)[] = [];
     const consumer = consumeLane({
       lane: RUN_LANE,
@@ -142,6 +151,44 @@ describe('a run', () => {
     await eventually(() => taken.length).toBe(2);
     taken[1]?.({ kind: 'done' });
     await eventually(() => engines.jobs('run')).toBe(0);
+  });
+
+  test('is given back by an engine without a free slot, and has its turn there when one is free', async () => {
+    const listening = connectRedis(redis.url, 'subscriber');
+    onTestFinished(async () => closeRedis(listening));
+    const { connection, keys, errors } = engines;
+    const onError = (error: Error): void => void errors.push(error);
+    const handOver = createHandOver({ listening, publishing: connection, onError }, keys);
+    await handOver.start();
+    const taken: [requestId: string, end: (outcome: JobOutcome) => void][] = [];
+    const consumer = consumeLane({
+      lane: RUN_LANE,
+      prefix: keys.prefix,
+      connection,
+      concurrency: 1,
+      lockMs: 3_000,
+      stalledCheckMs: 500,
+      handle: ({ request_id: requestId }) =>
+        new Promise<JobOutcome>((resolve) => taken.push([requestId, resolve])),
+      offering: { handOver, leaseMs: 3_000, owesStart: false, keyPrefix: keys.prefix },
+      onError,
+    });
+    await consumer.start();
+    onTestFinished(() => consumer.stop());
+    const offers = `${lanePrefix(keys.prefix, RUN_LANE)}:${RUN_LANE}:offers`;
+    await eventually(() => connection.hlen(offers)).toBe(1);
+    const offer = await connection.hgetall(offers);
+    const first = await startRun(script());
+    await eventually(() => taken.length).toBe(1);
+    // It is announced once more, as by a message that was late.
+    await connection.hset(offers, offer);
+    const second = await startRun(script());
+    await eventually(() => engines.lanes.counts(RUN_LANE)).toMatchObject({ waiting: 1, active: 1 });
+    taken[0]?.[1]({ kind: 'done' });
+    await eventually(() => taken.map(([requestId]) => requestId)).toEqual([first, second]);
+    taken[1]?.[1]({ kind: 'done' });
+    await eventually(() => engines.jobs(RUN_LANE)).toBe(0);
+    expect(errors).toEqual([]);
   });
 
   test('reads at once what was answered at acceptance', async () => {

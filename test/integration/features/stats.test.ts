@@ -153,6 +153,26 @@ describe('what a process writes', () => {
     expect(Math.abs((calls?.waited_ms?.p95 ?? 0) - 100)).toBeLessThanOrEqual(12);
     expect((await read({ by: 'tool', name: 't.0' }, '*')).series[0]?.total.tool_calls).toBe(1);
   });
+
+  test('are read in steps: heartbeats and calls go on during the largest answer', async () => {
+    const text = Array.from({ length: 100 }, (_, place) => `d${place}=1 w${place}=1`).join(' ');
+    const interval = Object.fromEntries(
+      Array.from({ length: 65 }, (_, name) => [`t.${name}`, `k=1 ${text}`]),
+    );
+    const { connection, keys } = open;
+    const read = createStatsReader(
+      Object.assign(Object.create(connection), { hgetall: async () => interval }),
+      keys,
+      redisClock(connection),
+    );
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    const since = new Date(Date.now() - 99 * 3_600_000).toISOString();
+    const { series } = await read({ by: 'tool', limit: 50, interval: '1h', since }, 'acme');
+    clearInterval(timer);
+    expect(series[0]?.total.succeeded).toBe(series[0]?.points.length);
+    expect(turns).toBeGreaterThan(5);
+  });
 });
 
 describe('an operator', () => {
