@@ -91,4 +91,4 @@ test('agents of frameworks, each killed twice during its refunds, pay for nothin
     expect(it.counted(run), example.name).toEqual(ONCE);
   });
   await Promise.all(killed);
-});
+}, 300_000);

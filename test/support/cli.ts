@@ -70,6 +70,11 @@ export function watchOutput(
     };
     listeners.add(look);
     look();
+    const late = setTimeout(
+      () => reject(new Error(`After 100 s still without ${String(pattern)}:\n${texts.out}${texts.err}`)),
+      100_000,
+    );
+    void promise.finally(() => clearTimeout(late)).catch(() => {});
     void ended.then(() =>
       reject(new Error(`It ended without ${String(pattern)}:\n${texts.out}${texts.err}`)),
     );
