@@ -64,5 +64,6 @@ export async function writeTestProgram(): Promise<string> {
   );
   copyFileSync('package.json', join(ABOVE, 'package.json'));
   cpSync('dist/console', join(PLACE, 'dist/console'), { recursive: true });
+  cpSync('scripts/parent-watch.mjs', join(PLACE, 'scripts/parent-watch.mjs'));
   return join(FOLDER, 'main.js');
 }
