@@ -37,7 +37,9 @@ export async function listDiffers({ apiUrls, prefix, redis }: System): Promise<s
     for (const giveUpAt = Date.now() + 2 * LAG_MS; ; await delay(POLL_MS)) {
       const rows = await allListed(apiUrls, '');
       const there = await requestsIn(connection, prefix);
-      const listed = (rows ?? []).map(({ request_id }) => request_id);
+      // Rows of archived requests outlive the journal's.
+      const own = (rows ?? []).filter(({ archived }) => archived !== true);
+      const listed = own.map(({ request_id }) => request_id);
       const found = new Set(listDifferences(listed, there));
       for (const old of since.keys()) if (!found.has(old)) since.delete(old);
       for (const each of found) since.set(each, since.get(each) ?? Date.now());

@@ -78,6 +78,7 @@ export interface WireSignalPage {
 }
 
 export interface WireListedRequest {
+  readonly archived?: boolean;
   readonly request_id: string;
   readonly status: string;
   readonly closed_at: string | null;
