@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
  *  their limits and places, and what BullMQ keeps once for each lane. */
 const PERMANENT = [
   /^chaos:(catalog|models|agents|workers|lanes|lane-limits|gates)$/,
-  /^chaos:\{access\}:(keys|uses|changes|submissions|spent:[\w~/.-]+|sessions:\w+)$/,
+  /^chaos:\{access\}:(keys|uses|changes|submissions(:hostile)?|spent:[\w~/.-]+|sessions:\w+)$/,
   /^chaos:payloads:(name|sweeper)$/,
   /^chaos:\{budgets\}:/,
   /^\{chaos:changed-requests\}:taken$/,
