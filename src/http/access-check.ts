@@ -267,7 +267,7 @@ function createOpenAnswers(): OpenAnswers {
   }
 
   function checkAll(): void {
-    // Without Redis nobody knows better: the next look decides.
+    // Without Redis this cannot be known: the next check decides.
     for (const watched of open.values()) check(watched).catch(() => {});
   }
 

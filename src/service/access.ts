@@ -160,7 +160,7 @@ function createLogin(
   const spend = createSpentLogins(connection, keys);
   let nextAt = -Infinity;
   const onTrouble = (reason: string): void => {
-    // Whoever has no account must not fill the log.
+    // A caller without an account must not fill the log.
     if (performance.now() < nextAt) return;
     nextAt = performance.now() + SHED_EACH_MS;
     logger.warn({ reason, issuer: rules.issuer }, 'a login at the issuer failed');
