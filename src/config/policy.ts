@@ -1,12 +1,7 @@
 // The rules that decide about calls, and the counters that rules read.
 // Must never accept an expression that does not compile, nor a rule that names no counter of the file.
 import * as z from 'zod';
-import {
-  COUNTERS,
-  type PolicySettings,
-  POLICY_VARIABLES,
-  SCOPES,
-} from '../contract/policy/policy.ts';
+import { COUNTERS, type PolicySettings, POLICY_VARIABLES, SCOPES } from '../contract/policy/policy.ts';
 import { createCompiler, ExpressionFault } from '../platform/expression/expression.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
@@ -45,7 +40,8 @@ const ruleSchema = z
       description: 'A [CEL expression](policy.md): the rule is for the calls for which it is true.',
     }),
     decision: z.enum(['allow', 'deny', 'ask', 'limit']).register(notes, {
-      description: 'What follows. `limit` decides only about calls that would bring `counter` above `at_most`.',
+      description:
+        'What follows. `limit` decides only about calls that would bring `counter` above `at_most`.',
     }),
     reason: z.string().max(500).optional().register(notes, {
       description: 'Shown to the caller, the model and the person who is asked.',
@@ -64,7 +60,8 @@ const ruleSchema = z
       fallback: '`deny`; only of a `limit`',
     }),
     on_error: strictSchema.default('deny').register(notes, {
-      description: 'What follows when `when` cannot be evaluated, as when it reads an argument that is absent.',
+      description:
+        'What follows when `when` cannot be evaluated, as when it reads an argument that is absent.',
     }),
     ask_ms: z
       .int()
@@ -112,7 +109,9 @@ export const policySections = {
           (counters) => (counters as ReadonlyMap<string, unknown>).size <= MOST_COUNTERS,
           `must be at most ${MOST_COUNTERS}`,
         )
-        .register(notes, { description: 'Counts and sums of calls, by name: `counters.<name>` in expressions.' }),
+        .register(notes, {
+          description: 'Counts and sums of calls, by name: `counters.<name>` in expressions.',
+        }),
       default: z.enum(['allow', 'deny', 'ask']).default('allow').register(notes, {
         description: 'What follows when no rule decides.',
       }),
@@ -127,20 +126,36 @@ export const policySections = {
 type Policy = NonNullable<z.output<typeof policySections.policy>>;
 
 /** Faults between rules and counters. */
-export function policyFaults({ policy }: { policy?: Policy | undefined }): { path: (string | number)[]; message: string }[] {
+export function policyFaults({
+  policy,
+}: {
+  policy?: Policy | undefined;
+}): { path: (string | number)[]; message: string }[] {
   if (policy === undefined) return [];
   const names = policy.rules.map(({ name }) => name);
   const ofRules = policy.rules.flatMap(({ name, when, counter }, at) => [
-    ...(names.indexOf(name) === at ? [] : [{ path: ['policy', 'rules', at, 'name'], message: 'is the name of an earlier rule' }]),
+    ...(names.indexOf(name) === at
+      ? []
+      : [{ path: ['policy', 'rules', at, 'name'], message: 'is the name of an earlier rule' }]),
     ...(counter === undefined || policy.counters.has(counter)
       ? []
-      : [{ path: ['policy', 'rules', at, 'counter'], message: `is no counter of the file; those are ${namesOf(policy)}` }]),
+      : [
+          {
+            path: ['policy', 'rules', at, 'counter'],
+            message: `is no counter of the file; those are ${namesOf(policy)}`,
+          },
+        ]),
     ...unknownCounters(when, policy).map((message) => ({ path: ['policy', 'rules', at, 'when'], message })),
   ]);
   const ofCounters = [...policy.counters].flatMap(([name, counter]) =>
     (['of', 'sum'] as const).flatMap((key) =>
       readsOf(counter[key], key === 'of' ? 'bool' : 'double').some((path) => path.split('.')[0] === COUNTERS)
-        ? [{ path: ['policy', 'counters', name, key], message: 'reads a counter; counters count calls alone' }]
+        ? [
+            {
+              path: ['policy', 'counters', name, key],
+              message: 'reads a counter; counters count calls alone',
+            },
+          ]
         : [],
     ),
   );

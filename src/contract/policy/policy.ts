@@ -5,7 +5,7 @@ export const COUNTERS = 'counters';
 
 /** Variables of the expressions of rules, with their types. */
 export const POLICY_VARIABLES = {
-  type: 'string',
+  kind: 'string',
   tool: 'string',
   server: 'string',
   model: 'string',
@@ -36,7 +36,11 @@ export interface PolicyRule {
   readonly decision: PolicyDecision | 'limit';
   readonly reason: string | null;
   /** null: it is no limit. */
-  readonly limit: { readonly counter: string; readonly atMost: number; readonly exceeded: 'deny' | 'ask' } | null;
+  readonly limit: {
+    readonly counter: string;
+    readonly atMost: number;
+    readonly exceeded: 'deny' | 'ask';
+  } | null;
   readonly onError: 'deny' | 'ask';
   /** How long a call waits for a person, milliseconds. */
   readonly askMs: number;
@@ -60,7 +64,8 @@ export interface PolicySettings {
 
 /** Call to decide about. */
 export interface RuledCall {
-  readonly type: string;
+  /** Type of the directive, such as `tool_exec`. */
+  readonly kind: string;
   /** `server.tool`; empty for what is no tool call. */
   readonly tool: string;
   readonly server: string;

@@ -22,7 +22,7 @@ export function callOf(directive: Directive, lane: string, facts: CallFacts): Ru
   const server = serverOf(lane) ?? '';
   return {
     ...facts,
-    type: directive.type,
+    kind: directive.type,
     tool: directive.type === 'tool_exec' ? `${server}.${withoutServer(directive.tool_name, server)}` : '',
     server,
     args: argumentsOf(directive),
@@ -48,7 +48,7 @@ function argumentsOf(directive: Directive): RuledCall['args'] {
 export function dataOf(call: RuledCall, model: string): Readonly<Record<string, Data>> {
   const args = call.args === null ? null : knownMapOf(call.args);
   return {
-    type: call.type,
+    kind: call.kind,
     tool: call.tool,
     server: call.server,
     model,

@@ -35,7 +35,13 @@ const LOOK_AGAIN_MS = 60_000;
 const BATCH = 100;
 const ASK_MS = 86_400_000;
 
-export function createCallPolicy({ connection, keys, journal, settings, onError }: PolicyOptions): CallPolicy {
+export function createCallPolicy({
+  connection,
+  keys,
+  journal,
+  settings,
+  onError,
+}: PolicyOptions): CallPolicy {
   const rules = compileRules(settings);
   const counters = createPolicyCounters(connection, keys);
   const run = prepareScripts(connection);
@@ -76,7 +82,10 @@ export function createCallPolicy({ connection, keys, journal, settings, onError 
     return ruled.ruling;
   }
 
-  async function noted({ claim, directive, digest, origin }: ClaimedCall, ruling: Ruling): Promise<Ruling | null> {
+  async function noted(
+    { claim, directive, digest, origin }: ClaimedCall,
+    ruling: Ruling,
+  ): Promise<Ruling | null> {
     const { decision, rule: name, reason, failed } = ruling;
     const data = {
       call_id: claim.id,

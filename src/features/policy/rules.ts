@@ -32,8 +32,6 @@ export interface Rules {
   usesOf(call: RuledCall): CounterUse[];
   /** `values`: null = not read yet. Of several models the strictest decision counts. */
   rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
-  /** Paths that the expression of a rule reads, with their values, for a person. */
-  readBy(rule: string | null, call: RuledCall, values: CounterValues): [path: string, value: unknown][];
   readonly scopes: ReadonlyMap<string, CounterScope>;
 }
 
@@ -78,12 +76,21 @@ export function compileRules(settings: PolicySettings): Rules {
     });
   }
 
-  function ruleModel(call: RuledCall, model: string, uses: readonly CounterUse[], values: CounterValues | null): Ruled {
+  function ruleModel(
+    call: RuledCall,
+    model: string,
+    uses: readonly CounterUse[],
+    values: CounterValues | null,
+  ): Ruled {
     const data = dataOf(call, model);
     const all: Readonly<Record<string, Data>> = values === null ? data : { ...data, [COUNTERS]: values };
     for (const rule of rules) {
       const met = metBy(rule, all);
-      if (values === null && rule.counters.length > 0 && (met.kind === 'failed' || (met.kind === 'met' && rule.limit !== null)))
+      if (
+        values === null &&
+        rule.counters.length > 0 &&
+        (met.kind === 'failed' || (met.kind === 'met' && rule.limit !== null))
+      )
         return { kind: 'needs', counters: rule.counters };
       if (met.kind === 'failed') return ruled({ ...base(rule), decision: rule.onError, failed: met.why });
       if (met.kind === 'met') {
@@ -111,12 +118,6 @@ export function compileRules(settings: PolicySettings): Rules {
     usesOf,
     rule,
     scopes: new Map(counters.map(({ name, per }) => [name, per])),
-    readBy(name, call, values) {
-      const found = rules.find((each) => each.name === name);
-      const data = { ...dataOf(call, call.models[0] ?? ''), [COUNTERS]: values };
-      const paths = [...(found?.expression.reads ?? []), ...(found?.limit ? [`${COUNTERS}.${found.limit.counter}`] : [])];
-      return [...new Set(paths)].map((path) => [path, valueAt(data, path)]);
-    },
   };
 }
 
@@ -164,9 +165,12 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
   try {
     value = evaluate();
   } catch (error) {
-    throw new UncountedCall(`the counter "${counter}" cannot tell whether it counts the call: ${faultOf(error)}`);
+    throw new UncountedCall(
+      `the counter "${counter}" cannot tell whether it counts the call: ${faultOf(error)}`,
+    );
   }
-  if (typeof value !== 'boolean') throw new UncountedCall(`\`of\` of the counter "${counter}" gave neither true nor false`);
+  if (typeof value !== 'boolean')
+    throw new UncountedCall(`\`of\` of the counter "${counter}" gave neither true nor false`);
   return value;
 }
 
@@ -182,12 +186,4 @@ function amountOf(counter: string, evaluate: () => unknown): number {
   if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))
     throw new UncountedCall(`\`sum\` of the counter "${counter}" gave no number from 0 to ${MOST_OF_A_CALL}`);
   return amount;
-}
-
-function valueAt(data: Readonly<Record<string, Data>>, path: string): unknown {
-  const [root = '', ...members] = path.split('.');
-  let value: unknown = Object.hasOwn(data, root) ? data[root] : undefined;
-  for (const member of members)
-    value = value instanceof Map ? value.get(member) : Array.isArray(value) ? value[Number(member)] : undefined;
-  return value;
 }

@@ -68,7 +68,9 @@ function environmentOf(variables: Variables): Environment {
 }
 
 /** Compiler of expressions over these variables. It throws `ExpressionFault`. */
-export function createCompiler(variables: Variables): (text: string, result: 'bool' | 'double') => Expression {
+export function createCompiler(
+  variables: Variables,
+): (text: string, result: 'bool' | 'double') => Expression {
   const environment = environmentOf(variables);
   return (text, result) => {
     if (text.length > LONGEST_TEXT) throw new ExpressionFault(`is longer than ${LONGEST_TEXT} characters`);
@@ -115,7 +117,9 @@ function examine(node: ASTNode, seen: Examined): void {
   if (path !== null) seen.reads.add(path);
   const called = calledBy(node);
   if (called !== null && !FUNCTIONS.has(called))
-    throw new ExpressionFault(`calls ${called}(), which expressions may not: they have ${[...FUNCTIONS].join(', ')}`);
+    throw new ExpressionFault(
+      `calls ${called}(), which expressions may not: they have ${[...FUNCTIONS].join(', ')}`,
+    );
   const isLoop = called !== null && LOOPS.has(called);
   if (isLoop && seen.inLoop) throw new ExpressionFault(`has ${called}() within another loop over a list`);
   if (path !== null) return;

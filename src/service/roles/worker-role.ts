@@ -84,7 +84,10 @@ export function createWorkerRole(
 }
 
 /** null: the configuration has no rules about calls. */
-function policyOf({ connection, keys, records }: Store, { config, onError }: WorkerSettings): CallPolicy | null {
+function policyOf(
+  { connection, keys, records }: Store,
+  { config, onError }: WorkerSettings,
+): CallPolicy | null {
   const settings = policySettings(config.policy);
   if (settings === null) return null;
   return createCallPolicy({ connection, keys, journal: records.journal, settings, onError });
