@@ -7,6 +7,9 @@ import { eventually, untilListed } from '../../../support/eventually.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
+import { openStore } from '../../../support/store.ts';
+import { parseConfig } from '../../../../src/config/config.ts';
+import { createPolicyCounters } from '../../../../src/features/policy/counters.ts';
 
 const redis = useRedis();
 const service = shared(async () => {
@@ -65,7 +68,7 @@ const ended = async (requestId: string, id = 'c') => {
   return resultOf(requestId, id);
 };
 const decisions = async (requestId: string) => {
-  const { signals } = await client.signals(requestId);
+  const { signals } = await client.page(requestId);
   return signals.filter(({ type }) => type === 'directive.policy_decided').map(({ data }) => data);
 };
 
@@ -142,5 +145,55 @@ describe('the rules of an operator', () => {
       '{"text":"drop","constructor":{"name":"x"},"toString":1,"valueOf":{}}',
     ) as object;
     expect((await ended(await call('peer.echo', hostile)))?.error?.type).toBe('policy_denied');
+  });
+});
+
+/** A worker may die between the reservation and the record of its decision. */
+describe('a reservation', () => {
+  const open = shared(() => openStore(redis.url));
+  const ask = { decision: 'ask', rule: 'r', reason: null, askMs: 60_000 } as const;
+  const use = { name: 'n', scope: 's', daily: true, amount: 7 };
+
+  test('that is repeated counts once and keeps its decision; one that was not made is given back', async () => {
+    const counters = createPolicyCounters(open.connection, { policy: `${open.keys.policy}t:` });
+    const seen: (number | undefined)[] = [];
+    const decide = async (member: string) =>
+      counters.decide(member, [use], (values) => {
+        seen.push(values.get('n'));
+        return ask;
+      });
+    expect(await decide('q/a')).toEqual(ask);
+    expect(await decide('q/a')).toEqual(ask);
+    await decide('q/b');
+    await counters.settle('q/a', false);
+    await counters.settle('q/a', false);
+    await counters.settle('q/b', true);
+    await decide('q/c');
+    expect(seen).toEqual([0, 7, 7]);
+  });
+});
+
+describe('the configuration', () => {
+  const messageOf = (when: string): string => {
+    const policy = { rules: [{ name: 'r', when, decision: 'deny' }] };
+    try {
+      parseConfig({ policy }, { source: 'adjutant.json', directory: '.', environment: {} });
+    } catch (error) {
+      return String(error);
+    }
+    return '';
+  };
+
+  test.each([
+    ['tool ==', 'is no expression'],
+    ['tool == 5', 'is no expression'],
+    ['nothing == 1', 'is no expression'],
+    ['args.text.matches("(a+)+$")', 'calls matches()'],
+    ['args.a.all(x, args.b.all(y, x == y))', 'within another loop'],
+    ['counters.unknown > 1', 'reads the counter "unknown"'],
+    ['tool', 'gives a string'],
+  ])('refuses the start with the place of `%s`', (when, why) => {
+    expect(messageOf(when)).toContain(why);
+    expect(messageOf(when)).toContain('policy.rules[0].when');
   });
 });
