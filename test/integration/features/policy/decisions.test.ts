@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
+import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -102,6 +103,21 @@ describe('the rules of an operator', () => {
       } as never);
       expect((await ended(request_id))?.error?.type).toBe('policy_denied');
     }
+  });
+
+  test('decide about what a program submits by Redis, past the API', async () => {
+    const direct = await createDirectClient({ redisUrl: redis.url });
+    const request_id = randomUUID();
+    const directive = {
+      type: 'tool_exec',
+      tool_name: 'peer.echo',
+      id: 'c',
+      request_id,
+      arguments: { text: 'drop' },
+    };
+    await direct.submit(directive as never);
+    await direct.close();
+    expect((await ended(request_id))?.error?.type).toBe('policy_denied');
   });
 
   test('ask a person, once, and the call is made when it is approved', async () => {
