@@ -9,6 +9,7 @@ import { encryptionSections } from './encryption.ts';
 import { modelSections } from './models.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
+import { policyFaults, policySections } from './policy.ts';
 import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
@@ -127,6 +128,7 @@ export const fileSchema = z.strictObject({
   ...tenantSections,
   ...budgetSections,
   ...flowSections,
+  ...policySections,
   ...webhookSections,
 });
 
@@ -134,7 +136,7 @@ export const fileSchema = z.strictObject({
 export const wholeSchema = fileSchema.superRefine((sections, context) => {
   for (const message of lateArchive(sections))
     context.addIssue({ code: 'custom', path: ['archive', 'after_ms'], message });
-  for (const fault of [...budgetFaults(sections), ...flowFaults(sections)])
+  for (const fault of [...budgetFaults(sections), ...flowFaults(sections), ...policyFaults(sections)])
     context.addIssue({ code: 'custom', ...fault });
   for (const name of uncountedTenants(sections))
     context.addIssue({

@@ -95,6 +95,7 @@ export const ERROR_TYPES = [
   'expired',
   'outcome_unknown',
   'payload_lost',
+  'policy_denied',
   'webhook_failed',
   'worker_lost',
   'llm_error',

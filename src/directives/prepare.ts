@@ -54,8 +54,11 @@ export interface PreparerOptions {
   endNotices?: Pick<EndNotices, 'concerns'>;
 }
 
-/** Under which id the directives were encrypted, and whether by a caller. Default: by a run, under their own. */
-export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext'>;
+/**
+ * Under which id the directives were encrypted, and whether by a caller; default: by a run, under their own. And the agent whose run
+ * submits them; default: none.
+ */
+export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext' | 'agent'>;
 
 export interface Preparer {
   /** In the same order, in one trace. `spender`: default: the caller. */

@@ -59,6 +59,8 @@ export interface KeySpace {
   sampling(server: string, call: string): [day: string, call: string];
   /** The beginning of every key of budgets, in one slot. */
   readonly budgets: string;
+  /** The beginning of every key of the counters of rules, in one slot. */
+  readonly policy: string;
   /** String: what the installation seals with. */
   readonly seal: string;
   /** [string: the name by which a folder of large payloads knows this Redis; string: the process that cleans the folder]. */
@@ -172,6 +174,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:day`, `${tag}:call:${call}`];
     },
     budgets: `${prefix}:{budgets}:`,
+    policy: `${prefix}:{policy}:`,
     seal: `${prefix}:seal`,
     payloadSweep: [`${prefix}:payloads:name`, `${prefix}:payloads:sweeper`],
     foreignRun: (digest) => {

@@ -127,6 +127,11 @@ const cases: Record<SignalType, Case> = {
     required: { ...call, index: 0, directive_type: null, reason: 'untrusted' },
     optional: { message: 'not allowed', metadata },
   },
+  'directive.policy_decided': {
+    source: '/directive',
+    required: { ...call, decision: 'deny', rule: 'refunds', input_digest: 'abc' },
+    optional: { reason: 'too much', failed: 'no such key', metadata },
+  },
   'directive.ignored': {
     source: '/directive',
     required: { ...call, directive_type: 'dance', reason: 'no executor' },

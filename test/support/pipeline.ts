@@ -134,6 +134,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       heartbeat: beating,
       running: createRunningAttempts(),
       confirm: queue.confirm,
+      policy: null,
       lanes: queue.lanes,
       gated: queue.gated,
       spans,

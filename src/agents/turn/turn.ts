@@ -181,7 +181,9 @@ async function commit(
   const { folded } = turn;
   const context = turnContext(parts.spans, run, run.version + 1);
   const directives = scoped(run, folded.directives as Directive[]);
-  const prepared = await parts.preparer.prepare(directives, context, run.spec.spender);
+  const prepared = await parts.preparer.prepare(directives, context, run.spec.spender, {
+    agent: run.spec.agent,
+  });
   await run.seal?.codec.nextStep?.();
   const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);

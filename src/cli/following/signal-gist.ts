@@ -47,6 +47,10 @@ const GISTS: Gists = {
     withReason(`${type ?? 'a directive'} rejected: ${reason}`, message),
   ],
   'directive.ignored': ({ directive_type: type, reason }) => ['yellow', `${type} ignored: ${reason}`],
+  'directive.policy_decided': ({ decision, rule, reason }) => [
+    decision === 'allow' ? 'green' : 'yellow',
+    withReason(`${decision} by ${rule === null ? 'the default' : `the rule ${rule}`}`, reason),
+  ],
   'directive.result': resultGist,
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,
   'agent.child.started': ({ tag, agent, child_request_id: child }) => `${tag}: ${agent} in ${child}`,

@@ -241,6 +241,17 @@ const directiveWaiting = signalType('directive.waiting', '/directive', {
   metadata: metadataSchema,
 });
 
+/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks. */
+const policyDecided = signalType('directive.policy_decided', '/directive', {
+  call_id: callIdSchema,
+  decision: z.enum(['allow', 'deny', 'ask']).describe('Decision about the call.'),
+  rule: z.string().nullable().describe('Name of the rule that decided; null: the default of the policy.'),
+  input_digest: z.string().describe('Digest of the content of the directive, as accepted.'),
+  reason: z.string().optional().describe('Reason of the rule. Absent: none.'),
+  failed: z.string().optional().describe('Why the rule could not be evaluated. Absent: it was evaluated.'),
+  metadata: metadataSchema,
+});
+
 const callFields = {
   call_id: z.string().min(1).describe('Id of the directive or tool call that the signal reports on.'),
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
@@ -374,6 +385,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   directiveWaiting.wire,
   directiveRejected.wire,
   directiveIgnored.wire,
+  policyDecided.wire,
   requestInput.wire,
   requestCancelRequested.wire,
   requestResumed.wire,
@@ -409,6 +421,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   directiveWaiting.draft,
   directiveRejected.draft,
   directiveIgnored.draft,
+  policyDecided.draft,
   requestInput.draft,
   requestCancelRequested.draft,
   requestResumed.draft,
@@ -455,6 +468,7 @@ export const SIGNAL_SOURCES = {
   'directive.waiting': directiveWaiting.source,
   'directive.rejected': directiveRejected.source,
   'directive.ignored': directiveIgnored.source,
+  'directive.policy_decided': policyDecided.source,
   'ai.request.input': requestInput.source,
   'ai.request.cancel_requested': requestCancelRequested.source,
   'ai.request.resumed': requestResumed.source,

@@ -132,7 +132,7 @@ export function createRedrive(parts: RedriveParts) {
 
 /** The new directive of the same content, and the options of its submission. */
 function successorOf(entry: DeadEntry, before: Awaited<ReturnType<typeof wholeEnvelope>>) {
-  const { directive, traceparent, sealedAs = entry.id, callersContext } = before;
+  const { directive, traceparent, sealedAs = entry.id, callersContext, agent } = before;
   const from = { request_id: ownId(entry.requestId), id: entry.id };
   const id = successorId(entry.id);
   const metadata = { ...directive.metadata, redrive_of: from };
@@ -140,7 +140,10 @@ function successorOf(entry: DeadEntry, before: Awaited<ReturnType<typeof wholeEn
   // A key that admits one directive at a time knows this redrive by its name.
   const named = onceOfDirective(successor) === null ? {} : { idempotencyKey: `redrive ${id}` };
   const by = callersContext === undefined ? {} : { callersContext };
-  const sealing = encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {};
+  const sealing = {
+    ...(encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {}),
+    ...(agent === undefined ? {} : { agent }),
+  };
   return { from, id, successor, options: { traceparent, ...named, sealing } };
 }
 

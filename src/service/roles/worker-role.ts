@@ -1,6 +1,8 @@
 // The worker of a store: its attempts, its heartbeat, its breaker, and its subscription to cancellations. Never makes
 // an attempt itself.
 import type { Config } from '../../config/config.ts';
+import { policySettings } from '../../config/policy.ts';
+import { type CallPolicy, createCallPolicy } from '../../features/policy/call-policy.ts';
 import { requireEncryptionKeys } from '../../config/encryption.ts';
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { Registry } from '../../worker/executors/registry.ts';
@@ -55,6 +57,7 @@ export function createWorkerRole(
   });
   const subscription = { listening, publishing: connection, onError: settings.onError };
   const handOver = createHandOver(subscription, keys);
+  const policy = policyOf(store, settings);
   const worker = createWorker({
     ...workerSettings(settings),
     serves: executes.lanes,
@@ -68,6 +71,7 @@ export function createWorkerRole(
       running,
       breaker,
       ...attemptSettings(settings),
+      policy,
       logger: settings.logger,
       reports: countingAttempts(store.reports, rates),
     },
@@ -75,7 +79,18 @@ export function createWorkerRole(
   });
   executes.watchReach(breaker);
   const cancels = createCancelListener(subscription, keys, running);
-  return { worker, hearing: cancels.hearing, parts: [cancels, handOver, worker] };
+  const sweeping = policy === null ? [] : [policy.sweeping];
+  return { worker, hearing: cancels.hearing, parts: [...sweeping, cancels, handOver, worker] };
+}
+
+/** null: the configuration has no rules about calls. */
+function policyOf(
+  { connection, keys, records }: Store,
+  { config, onError }: WorkerSettings,
+): CallPolicy | null {
+  const settings = policySettings(config.policy);
+  if (settings === null) return null;
+  return createCallPolicy({ connection, keys, journal: records.journal, settings, onError });
 }
 
 function recordingOf({ records, queue, spans, endNotices }: Store) {

@@ -12,6 +12,8 @@ export interface Envelope extends Tickets {
   traceparent: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender;
+  /** Agent whose run submitted it; absent: a caller did. Only the service writes it. */
+  agent?: string;
   /** Its end may cause a notification: an entry of the sweep index has the mark too. */
   noticed?: true;
   /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */

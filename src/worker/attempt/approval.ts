@@ -1,11 +1,13 @@
-// The approval of a person that a call needs by the configuration of its server: asked for before the call, as a question of the service.
-// Must never let a call pass that no one has approved, nor an approval count for other content.
+// The rules of the operator about a call, and the approval of a person that it needs by them or by the configuration of its server: asked
+// for before the call, as a question of the service. Must never let a call pass that no one has approved, nor an approval count for other content.
 import { isApproval, OWN_ENDPOINT } from '../../store/request/questions.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { jsonSafe } from '../../contract/json/json-safe.ts';
 import { redact } from '../../contract/json/redaction.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
+import type { Ruling } from '../../contract/policy/policy.ts';
+import { isWebhookLane } from '../../store/catalog/route.ts';
 import { APPROVAL_KEY, QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
@@ -14,7 +16,7 @@ import { isEncrypted } from './encrypted-attempt.ts';
 import { firstAnswer } from './questions.ts';
 
 /**
- * null: the call needs no approval, or has it. Else what becomes of the attempt: it asks, or ends. A directive that was asked something else
+ * null: the call may be made. Else what becomes of the attempt: it asks, or ends. A directive that was asked something else
  * before had begun when the configuration named no approval, or was approved in its first round.
  */
 export async function unapproved(
@@ -22,15 +24,32 @@ export async function unapproved(
   claimed: Claimed,
   directive: Directive,
 ): Promise<Execution | null> {
-  const { definition, lane, granted, claim, digest } = claimed;
-  const patienceMs = definition.approvalMs?.(directive, lane) ?? null;
+  const { definition, lane, granted, digest } = claimed;
+  const ruling = await rulingOf(parts, claimed, directive);
+  // @guard policy-denied
+  if (ruling?.decision === 'deny') return deniedBy(ruling);
+  const ruled = ruling?.decision === 'ask' ? ruling : null;
+  const patienceMs = ruled?.askMs ?? definition.approvalMs?.(directive, lane) ?? null;
   if (patienceMs === null) return null;
-  const { asked } = granted;
-  if (asked === null) return { result: okResult(null), asks: approvalOf(directive, digest, patienceMs) };
+  if (granted.asked === null)
+    return { result: okResult(null), asks: approvalOf(directive, digest, { patienceMs, ruled }) };
+  const denied = await disapproved(parts, claimed, directive);
+  if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
+  return denied;
+}
+
+/** null: a person has approved the call. */
+async function disapproved(
+  parts: AttemptParts,
+  claimed: Claimed,
+  directive: Directive,
+): Promise<Execution | null> {
+  const { claim, digest, granted } = claimed;
+  if (granted.asked === null) return null;
   const { questions } = parts.records.journal;
   const round = await durably(parts, () => questions.round(claim.requestId, claim.id));
   if (round === null || !isApproval(round)) return null;
-  const { action, reason, isLate } = await firstAnswer(parts, claimed, asked);
+  const { action, reason, isLate } = await firstAnswer(parts, claimed, granted.asked);
   // @guard approved-content
   if (action === 'accept' && round.state === digest) return null;
   const tool = toolOf(directive);
@@ -38,13 +57,40 @@ export async function unapproved(
   return refused('denied', `The call of \`${tool}\` was denied${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-function refused(type: string, message: string): Execution {
-  return { result: errorResult(errorEnvelope(type, message)), unsent: true };
+/** null: there are no rules, or the directive delivers a webhook of the service. */
+async function rulingOf(
+  parts: AttemptParts,
+  { envelope, lane, claim, digest, origin, granted }: Claimed,
+  directive: Directive,
+): Promise<Ruling | null> {
+  const { policy } = parts;
+  if (policy === null || isWebhookLane(lane)) return null;
+  const call = { directive, envelope, lane, claim, digest, origin, now: granted.now };
+  return durably(parts, async () => policy.rule(call));
+}
+
+/** Names the rule and its reason, and nothing of the call. */
+function deniedBy({ rule, reason, failed }: Ruling): Execution {
+  const by = rule === null ? 'by the default of the policy' : `by the rule "${rule}"`;
+  const why = failed === undefined ? '' : `, which could not be evaluated (${failed})`;
+  const message = `The call is denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
+  return refused('policy_denied', message, { rule, ...(reason === null ? {} : { reason }) });
+}
+
+function refused(type: string, message: string, details: Record<string, unknown> = {}): Execution {
+  return { result: errorResult(errorEnvelope(type, message, details)), unsent: true };
+}
+
+interface AskedFor {
+  readonly patienceMs: number;
+  /** null: the configuration of the server asks. */
+  readonly ruled: Ruling | null;
 }
 
 /** The state binds the decision to the content of the directive, which its digest names. */
-function approvalOf(directive: Directive, digest: string, patienceMs: number): AskedQuestions {
-  const message = `Approve the call of \`${toolOf(directive)}\`? ${argumentsText(directive, digest)}`;
+function approvalOf(directive: Directive, digest: string, { patienceMs, ruled }: AskedFor): AskedQuestions {
+  const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${ruled.reason ? `: ${ruled.reason}` : ''}. ` : '';
+  const message = `Approve the call of \`${toolOf(directive)}\`? ${rule}${argumentsText(directive, digest)}`;
   const schema = { type: 'object', properties: {} };
   return {
     questions: [{ key: APPROVAL_KEY, question: { mode: 'form', message, schema } }],
@@ -56,7 +102,8 @@ function approvalOf(directive: Directive, digest: string, patienceMs: number): A
   };
 }
 
-const SHOWN = QUESTION_LIMITS.messageCharacters - 512;
+/** Besides them the message has the name of the tool, the rule and its reason. */
+const SHOWN = QUESTION_LIMITS.messageCharacters - 1_024;
 
 function argumentsText(directive: Directive, digest: string): string {
   if (isEncrypted(directive)) return `Its arguments are encrypted (digest ${digest}).`;

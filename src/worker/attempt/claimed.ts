@@ -1,5 +1,7 @@
 // The parts of an attempt: those of its worker, and the claimed directive on its way. Never decides anything.
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
+import type { Directive } from '../../contract/directive/directive.ts';
+import type { Ruling } from '../../contract/policy/policy.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
@@ -51,6 +53,21 @@ export interface AttemptLimits {
   pauses: PauseLimits;
 }
 
+/** A claimed directive, before anything is sent for it. */
+export interface ClaimedCall extends Pick<Claimed, 'envelope' | 'lane' | 'claim' | 'digest' | 'origin'> {
+  readonly directive: Directive;
+  /** Milliseconds since the epoch, by the clock of Redis. */
+  readonly now: number;
+}
+
+/** The rules of an operator about calls. */
+export interface CallRules {
+  /** Decided once for a directive; null: the claim was taken over. */
+  rule(call: ClaimedCall): Promise<Ruling | null>;
+  /** A person has decided about the call: it is made, or it is not. */
+  settle(claim: ClaimRef, isMade: boolean): Promise<void>;
+}
+
 export interface AttemptParts extends DurableWriting {
   records: AttemptRecords;
   registry: Registry;
@@ -67,6 +84,8 @@ export interface AttemptParts extends DurableWriting {
   callNotice?: CallNotice;
   /** Whether endpoints are notified of questions to people. Default: none is. */
   endNotices?: Pick<EndNotices, 'asks'>;
+  /** null: there are none. */
+  policy: CallRules | null;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;

@@ -1,0 +1,137 @@
+// Decides about each directive that a worker has claimed, once, before anything is sent; writes the decision down with its signal.
+// Never lets a call pass while Redis does not answer, nor writes the arguments of a call.
+import type { PolicySettings, RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import { tenantOf } from '../../contract/access/tenant.ts';
+import { createLoop, type Startable } from '../../platform/lifecycle.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import type { KeySpace } from '../../store/keys.ts';
+import { draftSignal } from '../../store/log/signal-draft.ts';
+import { writeSignal } from '../../store/log/stored-signal.ts';
+import type { ClaimRef } from '../../store/refs.ts';
+import type { Journal } from '../../store/request/journal.ts';
+import type { CallRules, ClaimedCall } from '../../worker/attempt/claimed.ts';
+import { prepareScripts } from '../../store/scripts.ts';
+import { directiveMetadata } from '../../store/log/terminal-signal.ts';
+import { callOf } from './call-data.ts';
+import { countedUses, createPolicyCounters } from './counters.ts';
+import { compileRules, type CounterValues, UncountedCall } from './rules.ts';
+
+export interface PolicyOptions {
+  readonly connection: RedisConnection;
+  readonly keys: KeySpace;
+  readonly journal: Pick<Journal, 'directive'>;
+  readonly settings: PolicySettings;
+  readonly onError: (error: Error) => void;
+}
+
+export interface CallPolicy extends CallRules {
+  /** Gives back what calls had added that ended while they waited for a person. */
+  readonly sweeping: Startable;
+}
+
+const LOOK_EVERY_MS = 15_000;
+const LONGEST_STOP_MS = 1_000;
+const LOOK_AGAIN_MS = 60_000;
+const BATCH = 100;
+const ASK_MS = 86_400_000;
+
+export function createCallPolicy({
+  connection,
+  keys,
+  journal,
+  settings,
+  onError,
+}: PolicyOptions): CallPolicy {
+  const rules = compileRules(settings);
+  const counters = createPolicyCounters(connection, keys);
+  const run = prepareScripts(connection);
+
+  /** null: the claim was taken over. */
+  async function rule(claimed: ClaimedCall): Promise<Ruling | null> {
+    const { claim } = claimed;
+    // The first claim of a directive: nothing was decided before.
+    if (claim.fence > 1) {
+      const known = await connection.hget(keys.request(claim.requestId)[0], `${claim.id}|policy`);
+      if (known !== null) return JSON.parse(known) as Ruling;
+    }
+    const ruling = await decided(callOfClaim(claimed), memberOf(claim));
+    // Most calls are of no rule: nothing is written of them.
+    if (ruling.rule === null && ruling.decision === 'allow') return ruling;
+    return noted(claimed, ruling);
+  }
+
+  async function decided(call: RuledCall, member: string): Promise<Ruling> {
+    try {
+      const uses = rules.usesOf(call);
+      const first = rules.rule(call, uses, null);
+      const isOver = first.kind === 'ruled' && (uses.length === 0 || first.ruling.decision === 'deny');
+      if (isOver) return first.ruling;
+      const read = first.kind === 'needs' ? [...rules.scopes.keys()] : [];
+      return await counters.decide(member, countedUses(call, uses, read, rules.scopes), (values) =>
+        ruledBy(call, uses, values),
+      );
+    } catch (error) {
+      if (!(error instanceof UncountedCall)) throw error;
+      return { decision: 'deny', rule: null, reason: null, failed: error.message, askMs: ASK_MS };
+    }
+  }
+
+  function ruledBy(call: RuledCall, uses: ReturnType<typeof rules.usesOf>, values: CounterValues): Ruling {
+    const ruled = rules.rule(call, uses, values);
+    if (ruled.kind === 'needs') throw new Error('a rule needs counters that were read');
+    return ruled.ruling;
+  }
+
+  async function noted(
+    { claim, directive, digest, origin }: ClaimedCall,
+    ruling: Ruling,
+  ): Promise<Ruling | null> {
+    const { decision, rule: name, reason, failed } = ruling;
+    const data = {
+      call_id: claim.id,
+      decision,
+      rule: name,
+      input_digest: digest,
+      ...(reason === null ? {} : { reason }),
+      ...(failed === undefined ? {} : { failed }),
+      metadata: directiveMetadata(directive),
+    };
+    const signal = writeSignal(claim.requestId, draftSignal('directive.policy_decided', data, origin));
+    const args = [claim.id, claim.fence, JSON.stringify(ruling), signal];
+    const [kind, text] = await run('policy-note', keys.request(claim.requestId), args);
+    return kind === 'noted' ? (JSON.parse(String(text)) as Ruling) : null;
+  }
+
+  /** Calls that ended while they waited for a person give back what they had added. */
+  async function look(): Promise<void> {
+    for (const member of await counters.due(BATCH, LOOK_AGAIN_MS)) {
+      const at = member.lastIndexOf('/');
+      const record = await journal.directive(member.slice(0, at), member.slice(at + 1));
+      const isOpen = record !== null && record.endedAt === null;
+      if (!isOpen) await counters.settle(member, false);
+    }
+  }
+
+  return {
+    rule,
+    /** A person has decided: the call is made, or it is not and gives back what it had added. */
+    settle: async (claim: ClaimRef, isMade: boolean) => counters.settle(memberOf(claim), isMade),
+    sweeping: createLoop({
+      name: 'policy',
+      work: look,
+      everyMs: LOOK_EVERY_MS,
+      longestStopMs: LONGEST_STOP_MS,
+      onError,
+    }),
+  };
+}
+
+function memberOf({ requestId, id }: ClaimRef): string {
+  return `${requestId}/${id}`;
+}
+
+function callOfClaim({ directive, envelope, lane, claim, now }: ClaimedCall): RuledCall {
+  const { models = [], spender, agent = '' } = envelope;
+  const tenant = tenantOf(claim.requestId);
+  return callOf(directive, lane, { models, tenant, caller: spender?.key ?? '', agent, at: now });
+}

@@ -1,0 +1,189 @@
+// The rules of an operator, compiled: which of them decides about a call, and what the call adds to the counters.
+// Never lets a call pass because a rule could not be evaluated.
+import {
+  COUNTERS,
+  type CounterScope,
+  POLICY_VARIABLES,
+  type PolicyRule,
+  type PolicySettings,
+  type RuledCall,
+  type Ruling,
+} from '../../contract/policy/policy.ts';
+import { createCompiler, type Data, type Expression } from '../../platform/expression/expression.ts';
+import { dataOf } from './call-data.ts';
+
+/** Amount that a call adds to a counter. */
+export interface CounterUse {
+  readonly counter: string;
+  readonly per: CounterScope;
+  readonly amount: number;
+}
+
+/** Values of counters by name, without the call. */
+export type CounterValues = ReadonlyMap<string, number>;
+
+/** `needs`: counters whose values decide. */
+export type Ruled =
+  | { readonly kind: 'ruled'; readonly ruling: Ruling }
+  | { readonly kind: 'needs'; readonly counters: readonly string[] };
+
+export interface Rules {
+  /** Throws `UncountedCall` where an amount cannot be told. */
+  usesOf(call: RuledCall): CounterUse[];
+  /** `values`: null = not read yet. Of several models the strictest decision counts. */
+  rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
+  readonly scopes: ReadonlyMap<string, CounterScope>;
+}
+
+/** Why a call cannot be counted; it is denied. */
+export class UncountedCall extends Error {
+  override readonly name = 'UncountedCall';
+}
+
+/** The largest amount of one call: sums of it stay exact to a millionth. */
+const MOST_OF_A_CALL = 1_000_000_000_000;
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+const LONGEST_FAULT = 200;
+
+interface CompiledRule extends PolicyRule {
+  readonly expression: Expression;
+  /** Counters that it reads, that of its limit among them. */
+  readonly counters: readonly string[];
+}
+
+/** @throws `ExpressionFault`; the configuration has found it before. */
+export function compileRules(settings: PolicySettings): Rules {
+  const compile = createCompiler(POLICY_VARIABLES);
+  const rules = settings.rules.map((rule): CompiledRule => {
+    const expression = compile(rule.when, 'bool');
+    const read = expression.reads
+      .filter((path) => path.startsWith(`${COUNTERS}.`))
+      .map((path) => path.slice(COUNTERS.length + 1));
+    const counters = [...new Set([...read, ...(rule.limit === null ? [] : [rule.limit.counter])])];
+    return { ...rule, expression, counters };
+  });
+  const counters = settings.counters.map((counter) => ({
+    ...counter,
+    counts: compile(counter.of, 'bool'),
+    adds: counter.sum === null ? null : compile(counter.sum, 'double'),
+  }));
+
+  function usesOf(call: RuledCall): CounterUse[] {
+    const data = dataOf(call, call.models[0] ?? '');
+    return counters.flatMap(({ name, per, counts, adds }) => {
+      if (!isTrue(name, () => counts.evaluate(data))) return [];
+      return [{ counter: name, per, amount: adds === null ? 1 : amountOf(name, () => adds.evaluate(data)) }];
+    });
+  }
+
+  function ruleModel(
+    call: RuledCall,
+    model: string,
+    uses: readonly CounterUse[],
+    values: CounterValues | null,
+  ): Ruled {
+    const data = dataOf(call, model);
+    const all: Readonly<Record<string, Data>> = values === null ? data : { ...data, [COUNTERS]: values };
+    for (const rule of rules) {
+      const met = metBy(rule, all);
+      if (
+        values === null &&
+        rule.counters.length > 0 &&
+        (met.kind === 'failed' || (met.kind === 'met' && rule.limit !== null))
+      )
+        return { kind: 'needs', counters: rule.counters };
+      if (met.kind === 'failed') return ruled({ ...base(rule), decision: rule.onError, failed: met.why });
+      if (met.kind === 'met') {
+        const decision = decisionOf(rule, uses, values);
+        if (decision !== null) return ruled({ ...base(rule), decision });
+      }
+    }
+    return ruled({ decision: settings.default, rule: null, reason: null, askMs: DEFAULT_ASK_MS });
+  }
+
+  function rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled {
+    let strictest: Ruling | null = null;
+    const needed = new Set<string>();
+    for (const model of call.models.length === 0 ? [''] : call.models) {
+      const each = ruleModel(call, model, uses, values);
+      if (each.kind === 'needs') each.counters.forEach((name) => needed.add(name));
+      else if (strictest === null || STRICTNESS[each.ruling.decision] > STRICTNESS[strictest.decision])
+        strictest = each.ruling;
+    }
+    if (needed.size > 0 || strictest === null) return { kind: 'needs', counters: [...needed] };
+    return ruled(strictest);
+  }
+
+  return {
+    usesOf,
+    rule,
+    scopes: new Map(counters.map(({ name, per }) => [name, per])),
+  };
+}
+
+const DEFAULT_ASK_MS = 86_400_000;
+
+function ruled(ruling: Ruling): Ruled {
+  return { kind: 'ruled', ruling };
+}
+
+function base({ name, reason, askMs }: PolicyRule): Omit<Ruling, 'decision'> {
+  return { rule: name, reason, askMs };
+}
+
+type Met = { kind: 'met' } | { kind: 'unmet' } | { kind: 'failed'; why: string };
+
+function metBy({ expression }: CompiledRule, data: Readonly<Record<string, Data>>): Met {
+  try {
+    const value = expression.evaluate(data);
+    if (value === true) return { kind: 'met' };
+    return value === false ? { kind: 'unmet' } : { kind: 'failed', why: 'it gave neither true nor false' };
+  } catch (error) {
+    return { kind: 'failed', why: faultOf(error) };
+  }
+}
+
+/** Names a path or types, and no value of the call. */
+function faultOf(error: unknown): string {
+  const { summary, code } = Object(error) as { summary?: unknown; code?: unknown };
+  return String(summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
+}
+
+/** null: the limit is not reached, and the next rule decides. */
+function decisionOf(
+  { decision, limit }: CompiledRule,
+  uses: readonly CounterUse[],
+  values: CounterValues | null,
+): Ruling['decision'] | null {
+  if (decision !== 'limit' || limit === null) return decision === 'limit' ? 'deny' : decision;
+  const own = uses.find(({ counter }) => counter === limit.counter)?.amount ?? 0;
+  return (values?.get(limit.counter) ?? 0) + own > limit.atMost ? limit.exceeded : null;
+}
+
+function isTrue(counter: string, evaluate: () => unknown): boolean {
+  let value: unknown;
+  try {
+    value = evaluate();
+  } catch (error) {
+    throw new UncountedCall(
+      `the counter "${counter}" cannot tell whether it counts the call: ${faultOf(error)}`,
+    );
+  }
+  if (typeof value !== 'boolean')
+    throw new UncountedCall(`\`of\` of the counter "${counter}" gave neither true nor false`);
+  return value;
+}
+
+/** A negative amount would make room for others. */
+function amountOf(counter: string, evaluate: () => unknown): number {
+  let value: unknown;
+  try {
+    value = evaluate();
+  } catch (error) {
+    throw new UncountedCall(`the counter "${counter}" cannot tell what the call adds: ${faultOf(error)}`);
+  }
+  const amount = typeof value === 'bigint' ? Number(value) : value;
+  if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))
+    throw new UncountedCall(`\`sum\` of the counter "${counter}" gave no number from 0 to ${MOST_OF_A_CALL}`);
+  return amount;
+}
