@@ -4,11 +4,11 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { privateRedisUrl } from '../../src/service/direct-client.ts';
 import { consoleSteps, shellSteps, shows, type Step } from '../support/console-block.ts';
 import { type Block, blocksOf, givenTo, PAGES } from '../support/documents.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, untilHolds } from '../support/eventually.ts';
 import { PROGRAM as TESTED } from '../support/program.ts';
 import { type Child, spawnNode } from '../support/process.ts';
 
@@ -42,10 +42,10 @@ beforeAll(async () => {
   url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/))?.[0] ?? '';
   const path = [join(folder, 'programs'), process.env['PATH']].join(delimiter);
   env = { ...process.env, ...NOTHING, ADJUTANT_URL: url, PATH: path };
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const { servers } = (await (await fetch(`${url}/v1/tools`)).json()) as { servers: { status: string }[] };
     expect(servers.map(({ status }) => status)).toEqual(['ready', 'ready']);
-  }, 40_000);
+  });
 });
 afterAll(async () => {
   await up?.stop();

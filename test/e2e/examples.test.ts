@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { useRedis } from '../support/shared.ts';
 import { PROGRAM } from '../support/program.ts';
@@ -164,10 +165,10 @@ describe('the control tools', () => {
     const program = ['--conditions=adjutant-source', PROGRAM];
     const started = await startUp(program, own, 'examples/control');
     try {
-      await vi.waitFor(async () => {
+      await untilHolds(async () => {
         const { tools } = await started.client.tools();
         expect(tools.map(({ name }) => name)).toContain('control.complete');
-      }, 30_000);
+      });
       const { request_id: id } = await started.client.runs.start({
         agent: 'lead',
         query: 'Work on ticket 7',

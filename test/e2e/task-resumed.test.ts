@@ -93,10 +93,10 @@ test.concurrent('the tasks of calls that ended while no worker was there are can
   await killed.kill9();
   await cancel('marked');
   // At once, since its lease is over; the first one has its end from the next worker.
-  await expect.poll(async () => cancel('cancelled'), { timeout: 10_000 }).toBe('cancelled');
+  await expect.poll(async () => cancel('cancelled')).toBe('cancelled');
   const late = async () =>
     (await get<{ status: string }>(`${url}/v1/requests/${requestId}/directives/late`)).body.status;
-  await expect.poll(late, { timeout: 15_000 }).toBe('failed');
+  await expect.poll(late).toBe('failed');
   expect(server.asked.filter((each) => each.startsWith('tasks/cancel'))).toEqual([]);
 
   await installation.start('worker');

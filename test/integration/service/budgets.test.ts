@@ -241,7 +241,7 @@ test('a call that two budgets have no room for is made when a person has let it 
     ['c.2', 'twice-b'],
   ] as const) {
     const open = async () => (await client.directive(request_id, 'c'))?.inputs?.[0] ?? null;
-    await expect.poll(open, { timeout: 10_000 }).toMatchObject({ input_id: input });
+    await expect.poll(open).toMatchObject({ input_id: input });
     expect((await open())?.message).toContain(`"${name}"`);
     await client.answer(request_id, input, { action: 'accept' });
   }
@@ -322,7 +322,7 @@ test('the budget of a key holds for its directives and for its runs, and no othe
   const own = createHttpClient({ baseUrl: service.url, apiKey: made.key });
   const { request_id: requestId } = await own.runs.start({ agent: 'brief', query: 'hi', overrides: {} });
   const status = async () => (await own.request(requestId))?.status;
-  await expect.poll(status, { timeout: 30_000 }).toBe('closed');
+  await expect.poll(status).toBe('closed');
   const ofRun = await budget(`key.${made.id}`, own);
   expect(ofRun.calls + ofRun.breaches).toBe(1);
   for (
