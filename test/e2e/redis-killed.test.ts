@@ -66,7 +66,6 @@ type Fsync = 'everysec' | 'always';
 
 test.each<Fsync>(['everysec', 'always'])(
   'kill -9 of redis-server (appendfsync %s) again and again during 500 submissions',
-  { timeout: 120_000 },
   async (appendfsync) => {
     await using installation = await install({
       redis: { appendonly: true, appendfsync },

@@ -38,7 +38,7 @@ test.concurrent('the calls of a worker that is killed, and of one that is stoppe
   await server.until(() => server.ran.filter((label) => label === 'again').length === 2);
   await untilAsked(['again', 'unwanted'], server.asked.length);
   // What is written down is given back: no worker died, and the outcome is not unknown.
-  expect(await stopped.stop(10_000)).toEqual({ code: 0, signal: null });
+  expect(await stopped.stop()).toEqual({ code: 0, signal: null });
   const before = server.asked.length;
   await installation.start('worker');
   await untilAsked(['again', 'unwanted'], before);

@@ -47,6 +47,8 @@ export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 export const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
 
 /** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
+/** As `eventually` waits, on a busy machine. */
+const LONGEST_RUN_MS = 90_000;
 const NO_HEARTBEAT = { heartbeat: stillHeart, leaseMs: 60_000 };
 
 interface EngineParts {
@@ -83,7 +85,7 @@ export function makeEngine(
     requestBytes,
     concurrency: 10,
     drainMs: 10_000,
-    lockMs: 1_000,
+    lockMs: 3_000,
     stalledCheckMs: 300,
     logger,
     onError,
@@ -163,8 +165,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     pipeline.startWorker(execute, { drainMs: 1_000, ...NO_HEARTBEAT, ...more, wakeRun });
 
   /** The log of a request once its run has ended; fails when it does not. */
-  async function ended(requestId: string, timeoutMs = 20_000) {
-    const until = Date.now() + timeoutMs;
+  async function ended(requestId: string) {
+    const until = Date.now() + LONGEST_RUN_MS;
     for (;;) {
       const head = await runs.head(requestId);
       if (head?.ended) return pipeline.log(requestId);

@@ -7,6 +7,7 @@ import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, makeEngine, openEngineTest } from '../../support/engine.ts';
 import { eventually, untilHolds } from '../../support/eventually.ts';
 import { holdAt, type Step } from '../../support/held-commands.ts';
+import { takenPoints } from '../../support/kill-points.ts';
 import { spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { script } from '../../support/scripted-strategy.ts';
@@ -56,7 +57,7 @@ async function startAll(engines: EngineTest, canGoOn: () => boolean): Promise<St
 
 /** All have ended, and nothing is left to do for them. */
 async function over(engines: EngineTest, { open, next, quiet, same }: Started): Promise<void> {
-  for (const { request_id: id } of [open, next, ...quiet, ...same]) await engines.ended(id, 40_000);
+  for (const { request_id: id } of [open, next, ...quiet, ...same]) await engines.ended(id);
   await eventually(() => engines.index.size()).toBe(0);
 }
 
@@ -96,7 +97,7 @@ function stepsOf(commands: number, waves: number): Step[][] {
     const at = 1 + Math.floor((n * commands) / count);
     return { at, moment: n % 2 ? 'before' : 'after' };
   });
-  return Array.from({ length: waves }, (_, n) => steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE));
+  return Array.from({ length: waves }, (_, n) => takenPoints(steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE)));
 }
 
 test.each(stepsOf(COMMANDS_OF_ENGINE, 1))(

@@ -87,7 +87,7 @@ async function payloadOf(
   { request_id }: { request_id: string },
   by: DirectiveClient = client,
 ): Promise<unknown> {
-  const signal = await by.result(request_id, 'c', { timeoutMs: 20_000 });
+  const signal = await by.result(request_id, 'c', { timeoutMs: 90_000 });
   const result = resultSchema.parse(signal && 'result' in signal.data ? signal.data.result : null);
   return result.ok ? result.payload : result.error;
 }

@@ -93,7 +93,7 @@ async function start(tool_name: string): Promise<string> {
 }
 
 async function end(request_id: string) {
-  const signal = await client.result(request_id, 'c', { timeoutMs: 60_000 });
+  const signal = await client.result(request_id, 'c', { timeoutMs: 90_000 });
   const data = signal && 'result' in signal.data ? signal.data : null;
   const result = resultSchema.parse(data?.result ?? null);
   return { said: result.ok ? result.payload : result.error, metadata: data?.metadata };
