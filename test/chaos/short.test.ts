@@ -11,7 +11,7 @@ const UNJUDGED = 2;
 const MOST_RUNS = 4;
 
 async function chaosRun(): Promise<{ code: number | null; lines: readonly string[] }> {
-  const chaos = spawnNode([PROGRAM, '--minutes', '0.25', '--rate', '8', '--seed', 'short']);
+  const chaos = spawnNode([PROGRAM, '--minutes', '0.25', '--rate', '12', '--seed', 'short']);
   onTestFinished(async () => void (await chaos.stop()));
   const { code } = await chaos.exited;
   return { code, lines: chaos.lines };
