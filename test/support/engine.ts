@@ -46,9 +46,9 @@ export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 /** A tool that answers with its name. */
 export const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
 
-/** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
-/** As `eventually` waits, on a busy machine. */
+/** Limit of a run on a busy machine, as long as that of `eventually`. */
 const LONGEST_RUN_MS = 90_000;
+/** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
 const NO_HEARTBEAT = { heartbeat: stillHeart, leaseMs: 60_000 };
 
 interface EngineParts {
