@@ -5,7 +5,7 @@ import { get } from './public-api.ts';
 
 /** Within the time limit of a test, and longer than a start of several processes takes on a busy machine. */
 const LONGEST_WAIT_MS = 90_000;
-const INTERVAL_MS = 20;
+const INTERVAL_MS = 50;
 
 /** An assertion about what `read` returns, which has time to become true. */
 export function eventually<T>(read: () => T | Promise<T>): ReturnType<typeof expect.poll<T>> {
