@@ -60,12 +60,12 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 6,
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
     teardownTimeout: 20_000,
     retry: 0,
     // Default: 1 s, less than a busy machine takes for a request.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 90_000 } },
     sequence: { sequencer: LongFirst },
     // The example is a test suite of a user.
     include: ['{test,console/test}/**/*.test.ts', 'examples/testing/*.vitest.ts'],

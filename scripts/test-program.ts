@@ -13,7 +13,9 @@ const ABOVE = join(FOLDER, '..');
 /** Started by name: the command, the files of its threads, what users test with, and the servers and callers of the tests. */
 const ENTRIES = [
   'src/cli/main.ts',
-  ...['testing/test-kit', 'testing/service-child', 'client/http-client'].map((name) => `src/${name}.ts`),
+  ...['testing/test-kit', 'testing/service-child', 'client/http-client', 'service/direct-client'].map(
+    (name) => `src/${name}.ts`,
+  ),
   'src/worker/heartbeat-thread.ts',
   'src/platform/json-schema/schema-thread.ts',
   ...globSync('test/support/servers/*.ts'),

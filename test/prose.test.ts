@@ -77,3 +77,27 @@ test('no docstring and no head of a file begins without its subject or has a ban
   const faults = texts.map(({ place, text }) => `${place} ${proseFault(text) ?? ''}`);
   expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
 });
+
+/** Runs of whole lines of comment in a Lua script, without its includes and guards. */
+function luaCommentsOf(file: string): Text[] {
+  const found: { place: string; lines: string[] }[] = [];
+  let isOpen = false;
+  for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
+    const comment = /^\s*--+ ?(?<text>.*)/.exec(line)?.groups?.['text'] ?? null;
+    if (comment === null) isOpen = false;
+    else if (!/^@(?:include|guard) /.test(comment)) {
+      if (!isOpen) found.push({ place: `${file}:${index + 1}`, lines: [] });
+      isOpen = true;
+      // A file of another folder may have a word of today's rules in its name.
+      found.at(-1)?.lines.push(comment.replaceAll(/\binclude-[\w-]+\.lua/g, ''));
+    }
+  }
+  return found.map(({ place, lines }) => ({ place, text: lines.join(' ') }));
+}
+
+test('no comment in the Lua of requests begins without its subject or has a banned word', () => {
+  const texts = globSync('src/store/request/*.lua').flatMap(luaCommentsOf);
+  expect(texts.length).toBeGreaterThan(50);
+  const faults = texts.map(({ place, text }) => `${place} ${proseFault(text) ?? ''}`);
+  expect(faults.filter((fault) => !fault.endsWith(' '))).toEqual([]);
+});

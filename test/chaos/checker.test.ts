@@ -293,7 +293,7 @@ describe('it reports', () => {
     [
       'a takeover from a living worker',
       { planned: { effect: 'read' }, view: { redeliveries: 1 } },
-      'a: redelivered, and no worker had died',
+      'a: not in time: redelivered, and no worker had died',
     ],
     [
       'a repeat that was accepted again',

@@ -6,8 +6,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LLMock } from '@copilotkit/aimock';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { startService } from '../support/running-service.ts';
 
 export interface Scene extends AsyncDisposable {
@@ -29,7 +30,7 @@ export async function startScene(redisUrl: string): Promise<Scene> {
     },
   });
   const client = createHttpClient({ baseUrl: service.url });
-  await vi.waitFor(async () => expect((await client.tools()).tools).not.toHaveLength(0), 20_000);
+  await untilHolds(async () => expect((await client.tools()).tools).not.toHaveLength(0));
   await client.close();
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-clients-'));
   writeFileSync(join(folder, 'openapi.json'), await (await fetch(`${service.url}/openapi.json`)).text());

@@ -1,6 +1,6 @@
 /** What every transport of the directive client promises: one suite, run for each.
  *  It must never use anything that only one transport can know. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cancellationSchema } from '../../src/contract/directive/cancellation.ts';
 import {
   type DeadLetter,
@@ -20,6 +20,7 @@ import { signalSchema } from '../../src/contract/signal/signal.ts';
 import { workerListingSchema } from '../../src/contract/request/worker-listing.ts';
 import { submissionSchema } from '../../src/contract/directive/submission.ts';
 import { toolListingSchema } from '../../src/contract/tool/tool-listing.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { all, newId, refusal, sequences, tracesOf, type TransportSetup } from './client-reading.ts';
 
 type ToolExec = Extract<SubmittedDirective, { type: 'tool_exec' }>;
@@ -416,7 +417,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const requestId = newId();
         await client.submit(['x', 'y'].map((id) => toolExec('fail', {}, { id, request_id: requestId })));
         await all(client.signals(requestId));
-        await vi.waitFor(async () => expect(await lettersOf(requestId)).toHaveLength(2), 20_000);
+        await untilHolds(async () => expect(await lettersOf(requestId)).toHaveLength(2));
         return requestId;
       }
 
@@ -564,7 +565,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         // Its worker says so with its next beat.
         const recent = async () =>
           (await client.lanes()).lanes.find(({ name }) => name === 'tool.peer')?.recent?.attempts;
-        await vi.waitFor(async () => expect(await recent()).toBeGreaterThan(0), 20_000);
+        await untilHolds(async () => expect(await recent()).toBeGreaterThan(0));
       });
 
       test('lists the budgets of today', async () => {
@@ -584,9 +585,9 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const state = async () => (await client.workers()).workers.find((each) => each.id === id)?.state;
         expect(await client.drainWorker(id)).toEqual({ id, drain: true });
         // `drained` as soon as the calls that other tests left under way have ended.
-        await vi.waitFor(async () => expect(await state()).toMatch(/^drain(ing|ed)$/), 20_000);
+        await untilHolds(async () => expect(await state()).toMatch(/^drain(ing|ed)$/));
         expect(await client.drainWorker(id, false)).toEqual({ id, drain: false });
-        await vi.waitFor(async () => expect(await state()).toBe('working'), 20_000);
+        await untilHolds(async () => expect(await state()).toBe('working'));
         const ended = await client.execute(toolExec('echo'));
         expect(ended.data).toMatchObject({ result: { ok: true } });
         const unknown = client.drainWorker('nobody');

@@ -1,6 +1,6 @@
 /** What every transport promises about runs: one suite, run for each.
  *  It must never use anything that only one transport can know. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentListingSchema } from '../../src/contract/run/agent-listing.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { repeatedRequestSchema } from '../../src/contract/run/again.ts';
@@ -13,6 +13,7 @@ import {
 } from '../../src/contract/run/run.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 
 /**
@@ -27,7 +28,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
     beforeAll(async () => {
       parts = await setup();
       client = parts.client;
-      await vi.waitFor(async () => expect((await client.tools()).tools).not.toHaveLength(0), 20_000);
+      await untilHolds(async () => expect((await client.tools()).tools).not.toHaveLength(0));
     });
     afterAll(async () => {
       await client?.close();
@@ -56,7 +57,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         expect(run).toMatchObject({ status: 'completed', result: 'Hi.', termination_reason: 'final_answer' });
         const requestId = newId();
         const answer = client.runs.run({ agent: 'careful', query: 'work', request_id: requestId });
-        await vi.waitFor(async () => expect(await client.request(requestId)).not.toBeNull(), 20_000);
+        await untilHolds(async () => expect(await client.request(requestId)).not.toBeNull());
         await client.cancel(requestId);
         expect(await answer).toMatchObject({ status: 'cancelled' });
       });
@@ -101,9 +102,8 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         await all(client.signals(from));
         const changes = { query: 'work', agent: 'careful', overrides: { max_tokens: 7 } };
         const { request_id } = await client.again(from, changes);
-        await vi.waitFor(
-          async () => expect((await client.request(request_id))?.run?.waiting_for).toHaveLength(2),
-          20_000,
+        await untilHolds(async () =>
+          expect((await client.request(request_id))?.run?.waiting_for).toHaveLength(2),
         );
         expect((await client.request(request_id))?.run).toMatchObject({ agent: 'careful', query: 'work' });
         const asked = await client.directive(request_id, 'model-1');
@@ -172,7 +172,7 @@ export function runClientContract(transport: string, setup: () => Promise<Transp
         const from = await worked();
         const { request_id } = await client.fork(from, { at: 1 });
         const asked = async () => (await client.request(request_id))?.run?.waiting_for.map(({ id }) => id);
-        await vi.waitFor(async () => expect(await asked()).toEqual(['tool-1-1']), 20_000);
+        await untilHolds(async () => expect(await asked()).toEqual(['tool-1-1']));
         await letGo(request_id, ['tool-1-1']);
         const signals = await all(client.signals(request_id));
         expect(recordedIn(signals)).toEqual([['tool-1-0', { request_id: from, call_id: 'tool-1-0' }]]);

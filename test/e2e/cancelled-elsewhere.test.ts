@@ -4,9 +4,10 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Cancellation } from '../../src/contract/directive/cancellation.ts';
 import { auditRequest, outcomes } from '../support/audit.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { follow, post, untilClosed } from '../support/public-api.ts';
@@ -32,10 +33,7 @@ test('a cancel reaches the worker that runs the call, and the server it runs on'
     if (type === 'ai.tool.started') started += 1;
     if (started === calls.length) break;
   }
-  await vi.waitFor(
-    async () => expect(await entries(diary)).toEqual(['waiting', 'waiting', 'waiting']),
-    10_000,
-  );
+  await untilHolds(async () => expect(await entries(diary)).toEqual(['waiting', 'waiting', 'waiting']));
 
   const one = await post<Cancellation>(`${url}/v1/requests/held/directives/a/cancel`, { reason: 'one' });
   expect(one).toMatchObject({ status: 202, body: { directives: [{ id: 'a', status: 'requested' }] } });
@@ -54,10 +52,10 @@ test('a cancel reaches the worker that runs the call, and the server it runs on'
     b: { reason: 'the rest' },
     c: { reason: 'the rest' },
   });
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const heard = (await entries(diary)).filter((entry) => entry.startsWith('cancelled'));
     expect(heard).toHaveLength(3);
-  }, 10_000);
+  });
   await rm(diary);
 });
 

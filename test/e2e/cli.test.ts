@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorkers } from '../../src/store/catalog/workers.ts';
 import { keySpace } from '../../src/store/keys.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
 import { cliFolder, type Run, startCli, watchOutput } from '../support/cli.ts';
 import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
-import { eventually, untilListed } from '../support/eventually.ts';
+import { eventually, untilHolds, untilListed } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { endWithTests, freePort } from '../support/process.ts';
 import { PROGRAM } from '../support/program.ts';
@@ -523,7 +523,7 @@ describe('a stop', () => {
   test('during the start ends the private Redis, too, and leaves the folder free', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const running = startCli(['up', '--port', '0'], { cwd });
-    const redisPid = await vi.waitFor(() => redisPidIn(cwd), { timeout: 20_000, interval: 5 });
+    const redisPid = await untilHolds(() => redisPidIn(cwd));
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(() => process.kill(redisPid, 0)).toThrow();

@@ -4,17 +4,16 @@ import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { privateRedisUrl } from '../../src/service/direct-client.ts';
 import { consoleSteps, shellSteps, shows, type Step } from '../support/console-block.ts';
 import { type Block, blocksOf, givenTo, PAGES } from '../support/documents.ts';
-import { eventually } from '../support/eventually.ts';
-import { PROGRAM as TESTED } from '../support/program.ts';
+import { eventually, untilHolds } from '../support/eventually.ts';
+import { PROGRAM as TESTED, WITH_PACKAGE } from '../support/program.ts';
 import { type Child, spawnNode } from '../support/process.ts';
 
 const DOCUMENTED_URL = 'http://127.0.0.1:7420';
-const FROM_SOURCES = '--conditions=adjutant-source';
-const PROGRAM = [FROM_SOURCES, TESTED];
+const PROGRAM = ['--conditions=adjutant-source', TESTED];
 /** Read-only commands: what they show may come a moment later. */
 const LOOKS =
   /^npx adjutant (get|trace|tools|agents|lanes|doctor|dead(?! redrive))\b|^curl -s '?http[^' ]*'?$/;
@@ -42,10 +41,10 @@ beforeAll(async () => {
   url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/))?.[0] ?? '';
   const path = [join(folder, 'programs'), process.env['PATH']].join(delimiter);
   env = { ...process.env, ...NOTHING, ADJUTANT_URL: url, PATH: path };
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const { servers } = (await (await fetch(`${url}/v1/tools`)).json()) as { servers: { status: string }[] };
     expect(servers.map(({ status }) => status)).toEqual(['ready', 'ready']);
-  }, 40_000);
+  });
 });
 afterAll(async () => {
   await up?.stop();
@@ -81,7 +80,7 @@ interface Output {
 async function run(command: string): Promise<Output> {
   const { promise, resolve: ended } = Promise.withResolvers<Output>();
   const here = command.replaceAll(DOCUMENTED_URL, url);
-  execFile('bash', ['-c', `{ ${here}\n} 2>&1`], { cwd: folder, env, timeout: 40_000 }, (error, text) =>
+  execFile('bash', ['-c', `{ ${here}\n} 2>&1`], { cwd: folder, env, timeout: 100_000 }, (error, text) =>
     ended({ code: error === null ? 0 : Number(error.code ?? -1), text }),
   );
   return promise;
@@ -118,7 +117,7 @@ async function runBlock({ language, code }: Block): Promise<void> {
 
 async function runProgram(code: string): Promise<void> {
   const here = code.replaceAll(DOCUMENTED_URL, url);
-  const args = [FROM_SOURCES, '--input-type=module-typescript', '--eval', here];
+  const args = [...WITH_PACKAGE, '--input-type=module-typescript', '--eval', here];
   const redis = await privateRedisUrl(folder);
   const child = spawnNode(args, { cwd: folder, env: { REDIS_URL: redis ?? undefined } });
   expect(await child.exited, child.lines.join('\n')).toMatchObject({ code: 0 });

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { useRedis } from '../support/shared.ts';
 import { PROGRAM } from '../support/program.ts';
@@ -21,8 +22,16 @@ let receiverUrl: string;
 let up: Child;
 let client: DirectiveClient;
 
-async function startUp(program: readonly string[], env: Record<string, string> = {}, folder = FOLDER) {
-  const args = [...program, 'up', '--config', `${folder}/adjutant.json`, '--port', '0'];
+async function startUp(env: Record<string, string> = {}, folder = FOLDER) {
+  const args = [
+    '--conditions=adjutant-source',
+    PROGRAM,
+    'up',
+    '--config',
+    `${folder}/adjutant.json`,
+    '--port',
+    '0',
+  ];
   const child = spawnNode(args, { env: { ...NO_KEYS, REDIS_URL: redis.url, ...env } });
   const line = await child.waitForLine(/^adjutant listens on/);
   return { child, client: createHttpClient({ baseUrl: /http:\S+/.exec(line)?.[0] ?? '' }) };
@@ -32,7 +41,7 @@ beforeAll(async () => {
   const port = await freePort();
   receiver = spawnNode([`${FOLDER}/receiver.ts`, String(port)]);
   receiverUrl = /http:\S+/.exec(await receiver.waitForLine(/^receives on/))?.[0] ?? '';
-  const started = await startUp(['scripts/adjutant.mjs'], { BRIEFING_URL: receiverUrl });
+  const started = await startUp({ BRIEFING_URL: receiverUrl });
   ({ child: up, client } = started);
 });
 afterAll(async () => {
@@ -128,14 +137,13 @@ describe('the custom directive', () => {
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const own = { ADJUTANT_PREFIX: 'killed', ADJUTANT_LOG_LEVEL: 'silent' };
-    const program = ['--conditions=adjutant-source', PROGRAM];
-    const first = await startUp(program, own);
+    const first = await startUp(own);
     const { request_id: id } = await first.client.submit({ type: 'webhook', id: 'w', url, body: 1 } as never);
     await arrived.promise;
     await first.child.kill9();
-    const second = await startUp(program, own);
+    const second = await startUp(own);
     try {
-      expect(await second.client.result(id, 'w', { timeoutMs: 40_000 })).toMatchObject({
+      expect(await second.client.result(id, 'w', { timeoutMs: 90_000 })).toMatchObject({
         data: { result: { ok: true }, metadata: { redeliveries: 1 } },
       });
       expect(keys).toEqual([keys[0], keys[0]]);
@@ -161,13 +169,12 @@ describe('an example', () => {
 describe('the control tools', () => {
   test('of examples/control plan a ticket, delegate a part of it, and end the run', async () => {
     const own = { ADJUTANT_PREFIX: 'control', ADJUTANT_LOG_LEVEL: 'silent' };
-    const program = ['--conditions=adjutant-source', PROGRAM];
-    const started = await startUp(program, own, 'examples/control');
+    const started = await startUp(own, 'examples/control');
     try {
-      await vi.waitFor(async () => {
+      await untilHolds(async () => {
         const { tools } = await started.client.tools();
         expect(tools.map(({ name }) => name)).toContain('control.complete');
-      }, 30_000);
+      });
       const { request_id: id } = await started.client.runs.start({
         agent: 'lead',
         query: 'Work on ticket 7',

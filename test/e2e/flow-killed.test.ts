@@ -1,10 +1,11 @@
 /** Limits by key under kills: of workers that hold them, by SIGKILL and by SIGSTOP past their lease. `FLOW_FAULTS`: how many.
  *  It must never take the service's word for what ran at once: the tool counts. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { keySpace } from '../../src/store/keys.ts';
 import { closeRedis, connectRedis } from '../../src/platform/redis/connection.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { type AdjutantProcess, type Installation, install } from '../support/installation.ts';
 import { startKeyedServer } from '../support/keyed-server.ts';
 
@@ -57,8 +58,7 @@ test(
     const client = createHttpClient({ baseUrl: (await installation.start('api')).url });
     const start = (): Promise<AdjutantProcess> => installation.start('worker');
     const workers = await Promise.all([start(), start(), start()]);
-    const within = (check: () => void | Promise<void>): Promise<void> =>
-      vi.waitFor(check, { timeout: 40_000, interval: 10 });
+    const within = (check: () => void | Promise<void>): Promise<void> => untilHolds(check);
     const begun = (more: number): Promise<void> => {
       const count = server.calls.length + more;
       return within(() => expect(server.calls.length).toBeGreaterThanOrEqual(count));

@@ -47,9 +47,7 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   const view = async (url: string, id: string): Promise<DirectiveView> =>
     (await get<DirectiveView>(`${url}/v1/requests/r/directives/${id}`)).body;
   const asked = async (url: string, id: string, input: string): Promise<void> =>
-    expect
-      .poll(async () => (await view(url, id)).inputs?.[0]?.input_id, { timeout: 30_000, interval: 100 })
-      .toBe(input);
+    expect.poll(async () => (await view(url, id)).inputs?.[0]?.input_id, { interval: 100 }).toBe(input);
   const directives = [
     call('kept', 'asking.book'),
     call('lost', 'forgetful.book'),
@@ -85,7 +83,7 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   await asked(url, 'lost', 'lost.2');
   expect(await answer('lost.2')).toMatchObject({ status: 200 });
   // Nobody had an answer to these: the call was the worker's.
-  await expect.poll(async () => (await view(url, 'once')).status, { timeout: 30_000 }).toBe('failed');
+  await expect.poll(async () => (await view(url, 'once')).status).toBe('failed');
   expect(await answer('once.1')).toMatchObject({ status: 409 });
   await asked(url, 'read', 'read.2');
   expect(await answer('read.2')).toMatchObject({ status: 200 });

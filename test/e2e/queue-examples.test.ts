@@ -1,6 +1,7 @@
 /** The producers of examples/queue against the service that their README starts: Node's bullmq and Python's.
  *  It must not import them: each is a program of a stranger. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { untilHolds } from '../support/eventually.ts';
 import { type Child, spawnNode, spawnProcess } from '../support/process.ts';
 import { pythonOfTests } from '../support/python.ts';
 import { PROGRAM } from '../support/program.ts';
@@ -12,10 +13,10 @@ const up = shared(async () => {
     env: { REDIS_URL: redis.url, ADJUTANT_LOG_LEVEL: 'warn' },
   });
   const url = /http\S+/.exec(await child.waitForLine(/^adjutant listens on/))?.[0] ?? '';
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const answer = await fetch(`${url}/v1/tools`);
     expect(await answer.text()).toContain('everything.get-sum');
-  }, 40_000);
+  });
   return { url, [Symbol.asyncDispose]: async () => void (await child.stop()) };
 });
 

@@ -7,6 +7,7 @@ import type { Submission } from '../../src/contract/directive/submission.ts';
 import { auditRequest, executionsByLabel, outcome, type ToolResult } from '../support/audit.ts';
 import { countingCall } from '../support/calls.ts';
 import { install, type Installation } from '../support/installation.ts';
+import { takenPoints } from '../support/kill-points.ts';
 import { get, post } from '../support/public-api.ts';
 import type { TestRedis } from '../support/redis.ts';
 
@@ -18,7 +19,7 @@ const AT_ONCE = 40;
  * Redis is killed after this many executed calls: then their answers are on the way to the journal,
  * and submissions are on the way, too.
  */
-const KILLS_AT = [50, 110, 170, 230, 290, 350, 410];
+const KILLS_AT = takenPoints([50, 110, 170, 230, 290, 350, 410]);
 
 /** The part of a second, milliseconds, in which no fsync begins: Redis begins one when its clock shows a new second. */
 const QUIET_MS = [50, 900] as const;
@@ -66,7 +67,6 @@ type Fsync = 'everysec' | 'always';
 
 test.each<Fsync>(['everysec', 'always'])(
   'kill -9 of redis-server (appendfsync %s) again and again during 500 submissions',
-  { timeout: 120_000 },
   async (appendfsync) => {
     await using installation = await install({
       redis: { appendonly: true, appendfsync },

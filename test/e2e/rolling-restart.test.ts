@@ -79,36 +79,32 @@ async function replace(
   expect(await old.stop(DRAIN_MS + CLOSING_MS), place.role).toEqual({ code: 0, signal: null });
 }
 
-test(
-  'every process of every role is replaced under load: nothing is lost, nothing is repeated',
-  { timeout: 180_000 },
-  async () => {
-    await using installation = await install({ server: { lane: { concurrency: 10 } }, config: CONFIG });
-    const roles: Role[] = ['api', 'engine', 'worker', 'worker'];
-    const places = await Promise.all(
-      roles.map(async (role) => ({ role, now: await installation.start(role) })),
-    );
-    const apiUrl = (): string => places.find(({ role }) => role === 'api')?.now.url ?? '';
-    const load = startLoad(apiUrl);
-    await installation.untilExecuted(({ length }) => length >= 20);
-    for (const place of places) {
-      await replace(installation, place);
-      const before = installation.executions().length;
-      await installation.untilExecuted(({ length }) => length >= before + 10);
-    }
-    await load.stop();
-    await untilClosed(apiUrl(), 'rolling');
-    for (const run of load.runs) await untilClosed(apiUrl(), run);
+test('every process of every role is replaced under load: nothing is lost, nothing is repeated', async () => {
+  await using installation = await install({ server: { lane: { concurrency: 10 } }, config: CONFIG });
+  const roles: Role[] = ['api', 'engine', 'worker', 'worker'];
+  const places = await Promise.all(
+    roles.map(async (role) => ({ role, now: await installation.start(role) })),
+  );
+  const apiUrl = (): string => places.find(({ role }) => role === 'api')?.now.url ?? '';
+  const load = startLoad(apiUrl);
+  await installation.untilExecuted(({ length }) => length >= 20);
+  for (const place of places) {
+    await replace(installation, place);
+    const before = installation.executions().length;
+    await installation.untilExecuted(({ length }) => length >= before + 10);
+  }
+  await load.stop();
+  await untilClosed(apiUrl(), 'rolling');
+  for (const run of load.runs) await untilClosed(apiUrl(), run);
 
-    const results = await auditRequest(apiUrl(), 'rolling', load.calls);
-    expect(outcomes(results.values())).toEqual({ ok: load.calls.length });
-    const executions = executionsByLabel(installation.executions());
-    const repeated = load.calls.filter((id) => executions.get(id)?.length !== 1);
-    expect(repeated, 'calls that were not made exactly once').toEqual([]);
-    const views = await Promise.all(
-      load.runs.map(async (run) => (await get<RequestView>(`${apiUrl()}/v1/requests/${run}`)).body),
-    );
-    expect(views.map(({ run }) => run?.status)).toEqual(load.runs.map(() => 'completed'));
-    expect(installation.serverPids().length, 'MCP servers of old and new workers').toBeGreaterThan(2);
-  },
-);
+  const results = await auditRequest(apiUrl(), 'rolling', load.calls);
+  expect(outcomes(results.values())).toEqual({ ok: load.calls.length });
+  const executions = executionsByLabel(installation.executions());
+  const repeated = load.calls.filter((id) => executions.get(id)?.length !== 1);
+  expect(repeated, 'calls that were not made exactly once').toEqual([]);
+  const views = await Promise.all(
+    load.runs.map(async (run) => (await get<RequestView>(`${apiUrl()}/v1/requests/${run}`)).body),
+  );
+  expect(views.map(({ run }) => run?.status)).toEqual(load.runs.map(() => 'completed'));
+  expect(installation.serverPids().length, 'MCP servers of old and new workers').toBeGreaterThan(2);
+});

@@ -2,10 +2,11 @@
  *  It must not replace a part of it. */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { requestViewSchema, type RequestView } from '../../src/contract/request/request-view.ts';
 import { signalSchema, type Signal } from '../../src/contract/signal/signal.ts';
 import { startCli } from '../support/cli.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { follow, get } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
 
@@ -17,11 +18,11 @@ test('model, two tools at once, model, answer: in order on the wire, and complet
   const up = startCli(['up', '--config', resolve('adjutant.json')], { cwd: process.cwd(), env });
   try {
     const url = /http\S+/.exec(await up.said(/listens on (http\S+)/))?.[0] ?? '';
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       const { body } = await get<{ tools: { name: string }[] }>(`${url}/v1/tools`);
       const names = body.tools.map(({ name }) => name);
       expect(names).toEqual(expect.arrayContaining(['everything.get-sum', 'filesystem.list_directory']));
-    }, 30_000);
+    });
     const asked = startCli(['ask', QUESTION, '--json'], { cwd: process.cwd(), env: { ADJUTANT_URL: url } });
     const { code, stdout, stderr } = await asked.ended;
     expect({ code, stderr }).toMatchObject({ code: 0 });

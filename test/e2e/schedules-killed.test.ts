@@ -1,7 +1,8 @@
 /** A schedule of each second under kills: of three processes that fire, again and again, and of Redis.
  *  It must compute the instants itself, and count the requests from outside. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { type AdjutantProcess, install } from '../support/installation.ts';
 
 const SECOND = 1_000;
@@ -29,10 +30,7 @@ test('each instant has one request and one entry, whoever is killed and whatever
   });
   const fired = async (count: number): Promise<void> => {
     const read = async () => (await client.schedules.get('s')).counts.fired;
-    await vi.waitFor(async () => expect(await read()).toBeGreaterThanOrEqual(count), {
-      timeout: 30_000,
-      interval: 20,
-    });
+    await untilHolds(async () => expect(await read()).toBeGreaterThanOrEqual(count));
   };
   const replaced = async (killed: AdjutantProcess): Promise<AdjutantProcess> => {
     await killed.kill9();
@@ -56,7 +54,7 @@ test('each instant has one request and one entry, whoever is killed and whatever
   // Nobody is there for some instants, until the API is.
   const back = createHttpClient({ baseUrl: (await installation.start('api')).url });
   const over = async (): Promise<void> => expect((await back.schedules.get('s')).status).toBe('ended');
-  await vi.waitFor(over, { timeout: 40_000, interval: 50 });
+  await untilHolds(over);
   const { history, counts } = await back.schedules.get('s');
   const [from, edited] = [Date.parse(first ?? ''), Date.parse(changed.edited_at ?? '')];
   const before = everySecond(from, Math.min(edited, Date.parse(ends_at)));
@@ -73,8 +71,5 @@ test('each instant has one request and one entry, whoever is killed and whatever
   const listed = async () =>
     (await back.requests({ tag: 'each-second' })).requests.map(({ request_id }) => request_id);
   // The note of one whose process was killed just then is made again whenever the sweeper looks: after a minute at most.
-  await vi.waitFor(async () => expect(new Set(await listed())).toEqual(ids), {
-    timeout: 75_000,
-    interval: 50,
-  });
+  await untilHolds(async () => expect(new Set(await listed())).toEqual(ids));
 });

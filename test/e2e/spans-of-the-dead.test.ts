@@ -148,7 +148,7 @@ describe.concurrent('the trace of', () => {
       const first = drawn.map((line) => line.replace(' • process.lost', ''));
       expect(first.slice(0, tree.length)).toEqual(tree);
       expect(first.slice(tree.length).every(isTurn)).toBe(true);
-      await other.stop(20_000);
+      await other.stop();
     });
 
     test('that dies right after the last turn of a run', async () => {

@@ -38,7 +38,7 @@ test.concurrent('the calls of a worker that is killed, and of one that is stoppe
   await server.until(() => server.ran.filter((label) => label === 'again').length === 2);
   await untilAsked(['again', 'unwanted'], server.asked.length);
   // What is written down is given back: no worker died, and the outcome is not unknown.
-  expect(await stopped.stop(10_000)).toEqual({ code: 0, signal: null });
+  expect(await stopped.stop()).toEqual({ code: 0, signal: null });
   const before = server.asked.length;
   await installation.start('worker');
   await untilAsked(['again', 'unwanted'], before);
@@ -93,10 +93,10 @@ test.concurrent('the tasks of calls that ended while no worker was there are can
   await killed.kill9();
   await cancel('marked');
   // At once, since its lease is over; the first one has its end from the next worker.
-  await expect.poll(async () => cancel('cancelled'), { timeout: 10_000 }).toBe('cancelled');
+  await expect.poll(async () => cancel('cancelled')).toBe('cancelled');
   const late = async () =>
     (await get<{ status: string }>(`${url}/v1/requests/${requestId}/directives/late`)).body.status;
-  await expect.poll(late, { timeout: 15_000 }).toBe('failed');
+  await expect.poll(late).toBe('failed');
   expect(server.asked.filter((each) => each.startsWith('tasks/cancel'))).toEqual([]);
 
   await installation.start('worker');

@@ -1,31 +1,15 @@
 /** `adjutant/testing` as a user has it: a real service on demand, its faults, its clock, and nothing left behind.
  *  It must not use what the other tests have to start a service. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from 'adjutant/client';
 import { startTestKit, type TestKit } from 'adjutant/testing';
 import { eventually } from '../support/eventually.ts';
 import { spawnNode } from '../support/process.ts';
-import { programOf } from '../support/program.ts';
+import { WITH_PACKAGE } from '../support/program.ts';
 
-/** What a program of a user imports, as `npm test` has made it of the sources; else the sources. */
-const OF_A_USER = [
-  '--conditions=adjutant-source',
-  `--import=data:text/javascript,${encodeURIComponent(made())}`,
-];
 const LONG = 'x'.repeat(64);
 const echo = { effect: 'read', run: (args: object) => args } as const;
-
-function made(): string {
-  const kit = pathToFileURL(programOf(resolve('src/testing/test-kit.ts'))).href;
-  return `
-    import { registerHooks } from 'node:module';
-    const resolve = (name, context, next) =>
-      name === 'adjutant/testing' ? { url: '${kit}', shortCircuit: true } : next(name, context);
-    registerHooks({ resolve });`;
-}
 
 describe('a kit', () => {
   let kit: TestKit;
@@ -101,7 +85,7 @@ test('a fault of the configuration is said at the start', async () => {
 });
 
 test('the example with node:test passes', async () => {
-  const args = [...OF_A_USER, '--test', 'examples/testing/forecast.node-test.ts'];
+  const args = [...WITH_PACKAGE, '--test', 'examples/testing/forecast.node-test.ts'];
   // Its runner would report to ours.
   const child = spawnNode(args, { env: { NODE_TEST_CONTEXT: undefined } });
   expect(await child.exited, child.lines.join('\n')).toMatchObject({ code: 0 });
@@ -119,7 +103,7 @@ test('a test process that is killed leaves neither a service nor a Redis, nor it
     function parentOf(pid) {
       try { return Number(/^PPid:\\\\s+(\\\\d+)$/m.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]); } catch { return 0; }
     }`.replaceAll('\\\\', '\\');
-  const child = spawnNode([...OF_A_USER, '--input-type=module', '--eval', program]);
+  const child = spawnNode([...WITH_PACKAGE, '--input-type=module', '--eval', program]);
   const [, ...pids] = (await child.waitForLine(/^children /)).split(' ').map(Number);
   expect(pids).toHaveLength(3);
   const [, folder = ''] = (await child.waitForLine(/^folder /)).split(' ');

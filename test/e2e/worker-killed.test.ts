@@ -1,8 +1,9 @@
 /** A worker that dies, or seems to, in the middle of calls: another one takes over, and no `once` tool runs twice.
  *  It must not warn the worker. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
 import { countingCalls, idsOf } from '../support/calls.ts';
+import { untilHolds } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
 import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
@@ -60,11 +61,11 @@ test.concurrent('a worker that was frozen wakes up while its calls are being rep
     (executions) => new Set(executions.map(({ key }) => key)).size < executions.length,
   );
   // And given up: a claim that no worker has taken over yet could still be finished by the frozen one.
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const answer = await fetch(`${url}/v1/requests/${requestId}`);
     const { directives } = (await answer.json()) as { directives: { status: string }[] };
     expect(directives.map(({ status }) => status)).toContain('failed');
-  }, 30_000);
+  });
   process.kill(sleeper.pid, 'SIGCONT');
   await untilClosed(url, requestId);
   const exit = await sleeper.stop();

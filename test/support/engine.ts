@@ -46,6 +46,8 @@ export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 /** A tool that answers with its name. */
 export const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
 
+/** Limit of a run on a busy machine, as long as that of `eventually`. */
+const LONGEST_RUN_MS = 90_000;
 /** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
 const NO_HEARTBEAT = { heartbeat: stillHeart, leaseMs: 60_000 };
 
@@ -83,7 +85,7 @@ export function makeEngine(
     requestBytes,
     concurrency: 10,
     drainMs: 10_000,
-    lockMs: 1_000,
+    lockMs: 3_000,
     stalledCheckMs: 300,
     logger,
     onError,
@@ -163,8 +165,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     pipeline.startWorker(execute, { drainMs: 1_000, ...NO_HEARTBEAT, ...more, wakeRun });
 
   /** The log of a request once its run has ended; fails when it does not. */
-  async function ended(requestId: string, timeoutMs = 20_000) {
-    const until = Date.now() + timeoutMs;
+  async function ended(requestId: string) {
+    const until = Date.now() + LONGEST_RUN_MS;
     for (;;) {
       const head = await runs.head(requestId);
       if (head?.ended) return pipeline.log(requestId);

@@ -176,7 +176,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       handOver: options.isHanded === true ? handOver : undefined,
       serves: servedLanes(options),
       drainMs: options.drainMs ?? 30_000,
-      lockMs: options.lockMs ?? 1_000,
+      lockMs: options.lockMs ?? 3_000,
       stalledCheckMs: 300,
       onError,
     });

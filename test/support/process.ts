@@ -29,7 +29,7 @@ export interface Child {
   nextLine(timeoutMs?: number): Promise<string>;
   write(text: string): void;
   kill9(): Promise<ChildExit>;
-  /** SIGTERM, and SIGKILL after `graceMs`. Tolerates a process that has ended. */
+  /** SIGTERM, and SIGKILL after `graceMs`, 60,000 by default. Tolerates a process that has ended. */
   stop(graceMs?: number): Promise<ChildExit>;
 }
 
@@ -85,7 +85,7 @@ export function spawnProcess(command: string, args: readonly string[], options: 
       kill('SIGKILL');
       return exited;
     },
-    stop: async (graceMs = 10_000) => {
+    stop: async (graceMs = 60_000) => {
       kill('SIGTERM');
       const timer = setTimeout(() => kill('SIGKILL'), graceMs);
       const exit = await exited;

@@ -127,7 +127,7 @@ async function untilClusterIsOk(client: Redis, nodeCount: number): Promise<void>
 }
 
 /** Redis Cluster has no event for "formed": the state is read until it is. */
-async function until(condition: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+async function until(condition: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`The cluster did not form within ${timeoutMs} ms.`);

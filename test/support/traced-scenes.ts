@@ -232,7 +232,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
   async function released(body: ReturnType<typeof look>): Promise<Scene> {
     const requestId = await submit(body);
     await untilCalled(folder, body.arguments.label);
-    await worker.stop(20_000);
+    await worker.stop();
     worker = await installation.start('worker');
     await untilClosed(url, requestId);
     return sceneOf(requestId);
@@ -240,7 +240,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
 
   /** Until its end there is no worker. */
   async function untaken(body: object): Promise<Scene> {
-    await worker.stop(20_000);
+    await worker.stop();
     const requestId = await submit(body);
     await untilClosed(url, requestId);
     worker = await installation.start('worker');
@@ -293,7 +293,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     everything,
     /** Lets every process send what it has left. */
     async stop(): Promise<void> {
-      for (const each of processes()) await each.stop(20_000);
+      for (const each of processes()) await each.stop();
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await installation[Symbol.asyncDispose]();

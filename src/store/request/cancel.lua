@@ -4,7 +4,7 @@
 -- @include include-questions.lua
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
--- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
+-- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one is kept
 -- ARGV[5] `<status>/<fence>`, and `/begun` once an attempt has begun, that the terminal signal speaks of ('' = whatever it is)
 -- ARGV[6] '1' = only if no attempt is running: one that is stays untouched
 -- Returns { 'ended', sequence, version of the run that goes on from it (-1 = none) } | { 'requested' }

@@ -42,13 +42,13 @@ local function judge_batch(first, more)
   return verdicts, fresh, request, request
 end
 
--- What the state holds of a directive, and the bodies beside its envelope, about, as `MEMORY USAGE` says after one
--- attempt: its id begins the name of each field.
+-- Approximate bytes of a directive in the state, and in the bodies beside its envelope, as `MEMORY USAGE` reports them after one attempt:
+-- its id begins the name of each field.
 local function bytes_of_directive(id)
   return 1100 + 13 * #id
 end
 
--- What the directives that `judge_batch` found new will hold.
+-- Bytes of the directives that `judge_batch` found new.
 local function bytes_of_batch(first, verdicts)
   local bytes = 0
   for position = 1, #verdicts do
@@ -104,7 +104,7 @@ local function add_begin(record, id, deadline, now)
   return at, tonumber(deadline_ms)
 end
 
--- The first claim of a directive, for a slot that another process has offered, and which hears of it once all is written.
+-- The first claim of a directive, for a free slot of another process, which is notified once all is written.
 local function hand_over_claim(record, id, slot, now, deadline_ms, facts, position)
   add_fields(record, id .. '|status', 'running')
   -- @guard offer-unbegun

@@ -1,6 +1,6 @@
 -- The claim of a directive, shared by the scripts that grant one: the right to make one attempt, as a lease with a growing fencing number.
 -- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
--- take its own grant for somebody else's when a lost connection repeats the command.
+-- take its own grant for that of another worker when a lost connection repeats the command.
 -- @include include-claims.lua
 -- @include include-sweep.lua
 
@@ -13,8 +13,8 @@ end
 
 -- `wish`: digest that the worker holds, lease_ms, slack_ms: how early an attempt but the first may begin (clocks of queue and journal differ),
 --   token of this claim, which tells a repeat, lane in which the worker took the job ('' = none),
---   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, somebody
---   looks when the lease ends, not when the directive was to be looked at anyhow
+--   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, the
+--   sweeper reads the directive when the lease ends, not when it was due anyhow
 --   owes_start: the worker reports the first attempt by start.lua, once it has the claim (nil = it does not)
 -- `started_at`: where in ARGV the signal is that the first claim appends, JSON (nil = there is none)
 -- Returns by name: kind: unknown | stale_body | moved | held | wait | ended | cancelled | expired | granted, and with it
@@ -49,7 +49,7 @@ local function claim_directive(id, wish, now, started_at)
   if not status then
     return { 'kind', 'unknown' }
   end
-  -- What has been accepted and never claimed has none of these.
+  -- A directive that was accepted and never claimed has none of these.
   local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked, begin =
     unpack(status ~= 'accepted' and redis.call('HMGET', STATE, id .. '|lease_until', id .. '|next_attempt_at', id .. '|failures',
       id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', id .. '|claimant', id .. '|released', id .. '|stage',

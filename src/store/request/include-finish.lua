@@ -3,7 +3,7 @@
 -- @include include-claims.lua
 -- @include include-questions.lua
 
--- What is known of a claim when its directive ends. `how`: see `finish_directive`.
+-- Ends the claim of a directive that ends. `how`: see `finish_directive`.
 local function end_claim(id, fence, how, record, now)
   if how == '1' then
     redis.call('HINCRBY', STATE, id .. '|released', 1)

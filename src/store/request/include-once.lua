@@ -1,10 +1,10 @@
--- What is submitted under a key: each time that something begins there, it is a request of its own, `<request of the key>.<part>`.
+-- Submissions under a key: each one that begins is a request of its own, `<request of the key>.<part>`.
 -- Must never leave the slot of the key: all of these requests are in it, and so is the hash that says which one counts now.
 -- @include include-given.lua
 -- @include include-later.lua
 -- @include include-record.lua
 
--- Stands for the run among the directives of a request.
+-- The id of the run among the directives of a request.
 local RUN = '@run'
 
 local function tag_of_part(part)
@@ -20,7 +20,7 @@ local function is_open(part, id)
   return status and not is_terminal(status)
 end
 
--- Whether somebody has asked for the end of a run, or submitted what replaces it.
+-- Whether the end of a run was asked for, or another run replaces it.
 local function is_to_end(state)
   local asked, replaced = unpack(redis.call('HMGET', state, '@run|post|cancel', '@run|replaced'))
   return asked or replaced

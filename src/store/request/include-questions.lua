@@ -1,4 +1,4 @@
--- What the tool of a directive asks, shared by every script that writes or removes it. The field `<id>|asked` of the state is
+-- The questions of a directive's tool, shared by every script that writes or removes it. The field `<id>|asked` of the state is
 -- `<h|r> <round> <first number> <count> <open> <until> <fence> <asked afresh 0|1>` of the newest round: h = a worker holds the call,
 -- r = the claim was given back. The field `<id>|input<number>` is `<at> <action> <cause> <digest> <by>` of an answer.
 -- BODIES has `@question|<id>`, the round as JSON, and `@answer|<id>|<number>`, what was answered: the tool alone gets it.

@@ -1,4 +1,4 @@
--- What becomes of a submission under a key: the same rules for directives and for runs.
+-- The outcome of a submission under a key: the same rules for directives and for runs.
 -- Must never have a second one begin where one counts, nor change what an attempt or a turn may have read; nor do either twice for one
 -- submission.
 -- @include include-entrance.lua
@@ -8,10 +8,10 @@
 -- The hash `<request of the key>:once`: part, id = what counts now; until, latest = instants; n = tokens so far, `t:<token>` -> what became of
 -- a submission, `r:<n modulo TOKENS_KEPT>` -> token.
 
--- Of what began or changed something; the oldest goes.
+-- Tokens kept of submissions that began or changed something; the oldest is removed.
 local TOKENS_KEPT = 64
 local HOUR_MS = KEY_KEPT_MS
--- Whoever submits what replaces another one has ended that by then, or is dead.
+-- A caller whose submission replaces another one has ended that by then, or is dead.
 local REPLACED_LOOK_MS = 1000
 
 -- A directive that is open; `may_run`: an attempt of it may be under way; `may_change`: its content may still be replaced.
@@ -40,12 +40,12 @@ end
 -- `own`, of the submission: id (RUN of a run), digest, lane, body, most_bytes; at: when it begins; start_by: ms, or -; lasts_ms;
 --   announced: where in ARGV its announcements begin; of a directive: type, retention_ms, ends: whether it ends as it is accepted;
 --   fields(id): names and values for the state, where its content takes the place of that of another one;
---   write(behind, held_until, ends_at): has it begin, where it is new and has room, else returns why not. `behind`, as once-release.lua says:
+--   write(behind, held_until, ends_at): has it begin, where it is new and fits, else returns why not. `behind`, as once-release.lua says:
 --   what it waits for (nil = nothing), `held_until` at most.
 -- Returns { 'conflict', id, stored digest } | { 'no_room', bytes that the request holds } | { 'full' }: it would begin, but for `has_room`
 --   | { 'open', part, id, its deadline }
 --   | { 'ok', now, 'accepted' | 'existing', outcome, part, id, until, part and id of what is cancelled for it ('' = nothing),
---     1 = the sweeper is to look at it soon: it waits for the end of another one, or is in steps }.
+--     1 = the sweeper is to read it soon: it waits for the end of another one, or is in steps }.
 local function submit_under_key(json, own, now)
   local of_key, own_part = key_of_request()
   local guard, key, is_run = of_key .. ':once', cjson.decode(json), own.id == RUN
@@ -104,7 +104,7 @@ local function submit_under_key(json, own, now)
     return open
   end
 
-  -- What `behind` names, if it is open.
+  -- The submission that `behind` names, if it is open.
   local function before_it(behind)
     local part, id = string.match(behind or '', '^(%S+) (%S+)')
     return open_one(part, id)
@@ -120,7 +120,7 @@ local function submit_under_key(json, own, now)
     return before_it(open.behind)
   end
 
-  -- For the end of another one it waits so much longer than the deadline of that, should nobody look: a worker is gone by then.
+  -- It waits for the end of another one until HOUR_MS after the deadline of that, should no process read it: a worker is gone by then.
   local function begin(outcome, replaced, before)
     local stored = redis.call('HGET', STATE, own.id .. '|digest')
     if not key.has_room then
@@ -145,7 +145,7 @@ local function submit_under_key(json, own, now)
     return reply('accepted', outcome, own_part, own.id, until_at, replaced, before)
   end
 
-  -- What is open begins at another instant, perhaps in another lane; and whoever has this content notified of is notified of its end.
+  -- The open one begins at another instant, perhaps in another lane; its end is notified as this submission asks.
   local function announce_change(open, at)
     local member = request_id() .. '/' .. open.id
     if drop_later(KEYS[4], member .. '|' .. open.lane) then
@@ -184,7 +184,7 @@ local function submit_under_key(json, own, now)
   end
 
   -- A directive gets no other attempt, and the worker of the one that runs is to stop it. A run that waits does not begin any more, and of one
-  -- that has begun an engine takes the cancellation from whoever submitted this, or from the sweeper.
+  -- that has begun an engine takes the cancellation from the caller of this submission, or from the sweeper.
   local function replace(open)
     local answer = begin('replaced', open, to_wait_for(open))
     if answer[1] ~= 'ok' then
@@ -199,7 +199,7 @@ local function submit_under_key(json, own, now)
       redis.call('HSETNX', STATE, open.id .. '|cancel_at', int(now))
     end
     if open.status == 'accepted' then
-      -- Of what was never claimed nobody asks whether it is cancelled.
+      -- No worker asks whether a directive is cancelled that was never claimed.
       redis.call('HSET', STATE, open.id .. '|status', 'waiting', open.id .. '|next_attempt_at', int(now))
     end
     if KEYS[4] then

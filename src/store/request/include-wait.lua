@@ -1,6 +1,6 @@
 -- Why a directive waits, shared by every script that says so. The field `<id>|waits` of the state is
 -- `<fence> <reason> <until, milliseconds since the epoch, or -> <every reason that was said, each with a comma>`.
--- Must never say a reason twice of one directive unless its caller counts how often, nor when the request has no room for it.
+-- Must never say a reason twice of one directive unless its caller counts how often, nor when it does not fit into the request.
 -- @include include-record.lua
 
 -- Appends the signal (ARGV[at]) unless its reason was said before, or `repeated`; adds to `changed`, fields and values to be written.

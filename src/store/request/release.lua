@@ -1,5 +1,5 @@
 -- Gives a claim back without an outcome: no failure is counted, and an attempt may be made at once, or after a pause.
--- Must never release a claim that somebody else took over.
+-- Must never release a claim that another worker took over.
 -- @include include-wait.lua
 -- @include include-claims.lua
 --

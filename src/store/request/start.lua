@@ -9,7 +9,7 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] when the claim was granted, milliseconds since the epoch   ARGV[4] lease_ms
 -- ARGV[5] signal, JSON ('' = none)   ARGV[6] deadline, milliseconds since the epoch
 -- ARGV[7] 1 = its call has not begun, though its start may be written
--- Returns { 'started', now } | { 'stale' } | { 'cancelled' }: nobody gets another claim of it, and who holds this one ends it.
+-- Returns { 'started', now } | { 'stale' } | { 'cancelled' }: no worker gets another claim of it, and the holder of this one ends it.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|started_at', 'seq', id .. '|lease_until', id .. '|cancel')
 local fence, leased, began_at = record[2], record[5], record[3]
@@ -20,14 +20,14 @@ if record[1] ~= 'running' or fence ~= ARGV[2] then
   return { 'stale' }
 -- @guard start-lease
 elseif tonumber(leased or '0') <= now then
-  -- Whoever looks at it now may end it, and would say that no attempt was made.
+  -- A process that reads it now may end it, and would report that no attempt was made.
   return { 'stale' }
 -- @guard late-cancelled
 elseif not has_begun and record[6] then
   return { 'cancelled' }
 -- @guard start-deadline
 elseif not has_begun and tonumber(ARGV[6]) <= now then
-  -- Likewise, and somebody is to look at it now.
+  -- Likewise, and the sweeper is to read it now.
   look_by(KEYS[4], request_id() .. '/' .. id, int(now))
   return { 'stale' }
 end

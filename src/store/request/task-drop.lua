@@ -1,4 +1,4 @@
--- Forgets the task of a directive that has ended without it: its server knows that nobody wants it.
+-- Forgets the task of a directive that has ended without it: its server knows that no caller waits for it.
 -- Must never forget another task, nor one that an attempt may still ask for.
 -- @include include-record.lua
 --

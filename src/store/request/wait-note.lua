@@ -1,12 +1,13 @@
--- Says why a directive that nobody holds, or a run that nobody takes a turn of (`@run`), does not go on: as a signal, once for each reason, and in its record.
+-- Reports why a directive without a worker, or a run without an engine (`@run`), does not go on: as a signal, once for each reason, and in
+-- its record.
 -- Must never say it of a directive that has ended, or runs and was not lost with its worker, nor when it is no longer as it was seen.
 -- @include include-wait.lua
 --
--- A directive whose lease ended is said to be lost after LOST_MS: a worker takes most of them before.
+-- A directive whose lease ended is reported as lost after LOST_MS: a worker takes most of them before.
 -- ARGV[1] directive id   ARGV[2] `<status>/<fence>` as it was seen   ARGV[3] reason
--- ARGV[4] until, milliseconds since the epoch ('-' = nobody knows)   ARGV[5] the most bytes of a request
+-- ARGV[4] until, milliseconds since the epoch ('-' = unknown)   ARGV[5] the most bytes of a request
 -- ARGV[6] signal JSON
--- Returns { 'said', sequence } | { 'known' }: said before, or no room | { 'stale' }.
+-- Returns { 'said', sequence } | { 'known' }: said before, or too large | { 'stale' }.
 local LOST_MS = 1000
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|waits', 'seq', 'bytes', 'open', id .. '|lease_until')

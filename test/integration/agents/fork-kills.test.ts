@@ -1,7 +1,7 @@
 /** Forks whose engines, or whose caller's process, die at their commands: no `once` tool acts twice, and no answer of a model is paid twice.
  *  It must kill for real, and decide only as a person would: once about each question. */
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SubmittedAgentDefinition } from '../../../src/contract/run/agent-definition.ts';
 import type { LlmStream, ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
@@ -10,9 +10,10 @@ import type { Execution } from '../../../src/worker/executors/definition.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { testModel } from '../../support/executors.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { holdAt, type Step } from '../../support/held-commands.ts';
 import { LANE } from '../../support/journal.ts';
+import { takenPoints } from '../../support/kill-points.ts';
 import { spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -106,7 +107,7 @@ async function over({ engines }: Scene): Promise<true> {
     }
     expect(view?.ended_at).toEqual(expect.any(String));
   };
-  await vi.waitFor(decided, { timeout: 60_000, interval: 50 });
+  await untilHolds(decided);
   await eventually(() => engines.index.size()).toBe(0);
   return true;
 }
@@ -128,54 +129,54 @@ async function judge({ engines, charged, asked }: Scene): Promise<void> {
 const fork = ({ engines }: Scene) => engines.requests.fork(ORIGINAL, { at: 1, request_id: FORK });
 
 function waves(): Step[][] {
-  const steps = Array.from({ length: COMMANDS }, (_, n): Step[] => [
-    { at: n + 1, moment: 'before' },
-    ...(n % 3 === 0 ? [{ at: n + 1, moment: 'after' as const }] : []),
-  ]).flat();
+  const steps = takenPoints(
+    Array.from({ length: COMMANDS }, (_, n): Step[] => [
+      { at: n + 1, moment: 'before' },
+      ...(n % 3 === 0 ? [{ at: n + 1, moment: 'after' as const }] : []),
+    ]).flat(),
+  );
   return Array.from({ length: Math.ceil(steps.length / AT_ONCE) }, (_, n) =>
     steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE),
   );
 }
 
-test.each(waves().map((steps) => [steps]))(
-  'its engine is killed at its commands: %o',
-  async (steps) => {
-    await using all = new AsyncDisposableStack();
-    const scenes: Scene[] = [];
-    for (const _ of steps)
-      scenes.push(await sceneWithOriginal(all.use(await openEngineTest(redis.url, { agents: [PAYER] }))));
-    const dooms = steps.map((step, index): Doom => ({
-      prefix: scenes[index]?.engines.prefix ?? '',
-      ...step,
-    }));
-    const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
-    await child.waitForLine(/^ready$/);
-    const survived = await Promise.all(
-      scenes.map(async (scene, index) => {
-        await fork(scene);
-        const stopped = child.waitForLine(new RegExp(`^stopped ${dooms[index]?.prefix}$`)).then(() => false);
-        return Promise.race([stopped, over(scene).catch(() => false)]);
-      }),
-    );
-    expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
-    const taken = scenes.map(async (scene, index) => {
-      if (!survived[index]) {
-        await scene.engines.startEngine();
-        await scene.engines.sweeper().start();
-        await timePassesUntil(scene.engines, over(scene));
-      }
-      await judge(scene);
-    });
-    await Promise.all(taken);
-  },
-  180_000,
-);
+test.each(waves().map((steps) => [steps]))('its engine is killed at its commands: %o', async (steps) => {
+  await using all = new AsyncDisposableStack();
+  const scenes: Scene[] = [];
+  for (const _ of steps)
+    scenes.push(await sceneWithOriginal(all.use(await openEngineTest(redis.url, { agents: [PAYER] }))));
+  const dooms = steps.map((step, index): Doom => ({
+    prefix: scenes[index]?.engines.prefix ?? '',
+    ...step,
+  }));
+  const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
+  await child.waitForLine(/^ready$/);
+  const survived = await Promise.all(
+    scenes.map(async (scene, index) => {
+      await fork(scene);
+      const stopped = child.waitForLine(new RegExp(`^stopped ${dooms[index]?.prefix}$`)).then(() => false);
+      return Promise.race([stopped, over(scene).catch(() => false)]);
+    }),
+  );
+  expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
+  const taken = scenes.map(async (scene, index) => {
+    if (!survived[index]) {
+      await scene.engines.startEngine();
+      await scene.engines.sweeper().start();
+      await timePassesUntil(scene.engines, over(scene));
+    }
+    await judge(scene);
+  });
+  await Promise.all(taken);
+});
 
 test.each(
-  [1, 2, 3, 4].flatMap((at) => [
-    { at, moment: 'before' as const },
-    { at, moment: 'after' as const },
-  ]),
+  takenPoints(
+    [1, 2, 3, 4].flatMap((at) => [
+      { at, moment: 'before' as const },
+      { at, moment: 'after' as const },
+    ]),
+  ),
 )(
   'the process of its caller stops $moment its command $at: the same fork once more is one run',
   async (step) => {
@@ -197,5 +198,4 @@ test.each(
     await judge(scene);
     expect(await requests.request(ORIGINAL)).toMatchObject({ descendants: [FORK] });
   },
-  60_000,
 );

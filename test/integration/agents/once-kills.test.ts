@@ -1,12 +1,13 @@
 /** Runs under a key, while the process of the engines dies alone, or Redis alone, at their steps.
  *  It must kill for real, and help nobody: time passes, and that is all. */
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StartedRun } from '../../../src/contract/run/run.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, makeEngine, openEngineTest } from '../../support/engine.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { holdAt, type Step } from '../../support/held-commands.ts';
+import { takenPoints } from '../../support/kill-points.ts';
 import { spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { script } from '../../support/scripted-strategy.ts';
@@ -17,8 +18,6 @@ const DOOMED = programOf(fileURLToPath(new URL('../../support/doomed-engines.ts'
 /** In what names the request of a run under a key. */
 const UNDER_KEY = 'once.';
 const HOUR_MS = 3_600_000;
-/** For the slowest of all. */
-const WAIT = { timeout: 60_000, interval: 20 };
 /** Commands until all is over, about; beyond that nobody dies. */
 const COMMANDS_OF_ENGINE = 24;
 const COMMANDS_OF_ALL = 36;
@@ -49,7 +48,7 @@ async function startAll(engines: EngineTest, canGoOn: () => boolean): Promise<St
   const open = await start(singleton('refuse'), HOLDS);
   const begun = async () => (await engines.runs.head(open.request_id))?.status;
   const isReached = async (): Promise<void> => expect(!canGoOn() || (await begun()) === 'waiting').toBe(true);
-  await vi.waitFor(isReached, WAIT);
+  await untilHolds(isReached);
   const next = await start(singleton('replace'), ENDS);
   const quiet = [await start(debounce(HOUR_MS), HOLDS), await start(debounce(100), ENDS)];
   const same = [await start(DEDUPE, ENDS), await start(DEDUPE, HOLDS)];
@@ -58,7 +57,7 @@ async function startAll(engines: EngineTest, canGoOn: () => boolean): Promise<St
 
 /** All have ended, and nothing is left to do for them. */
 async function over(engines: EngineTest, { open, next, quiet, same }: Started): Promise<void> {
-  for (const { request_id: id } of [open, next, ...quiet, ...same]) await engines.ended(id, 40_000);
+  for (const { request_id: id } of [open, next, ...quiet, ...same]) await engines.ended(id);
   await eventually(() => engines.index.size()).toBe(0);
 }
 
@@ -98,7 +97,7 @@ function stepsOf(commands: number, waves: number): Step[][] {
     const at = 1 + Math.floor((n * commands) / count);
     return { at, moment: n % 2 ? 'before' : 'after' };
   });
-  return Array.from({ length: waves }, (_, n) => steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE));
+  return Array.from({ length: waves }, (_, n) => takenPoints(steps.slice(n * AT_ONCE, (n + 1) * AT_ONCE)));
 }
 
 test.each(stepsOf(COMMANDS_OF_ENGINE, 1))(

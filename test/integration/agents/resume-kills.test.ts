@@ -6,6 +6,7 @@ import { okResult } from '../../../src/contract/result.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { takenPoints } from '../../support/kill-points.ts';
 import { spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { script } from '../../support/scripted-strategy.ts';
@@ -32,7 +33,7 @@ async function cancelled(engines: EngineTest): Promise<void> {
 }
 
 async function over(engines: EngineTest): Promise<true> {
-  await engines.ended(RUN, 40_000);
+  await engines.ended(RUN);
   await eventually(() => engines.index.size()).toBe(0);
   return true;
 }
@@ -46,55 +47,53 @@ test('a resumed run goes on at once: no sweeper has to find it', async () => {
   await eventually(async () => (await engines.requests.request(RUN))?.run?.status).toBe('completed');
 });
 
-test(
-  'a resumed run survives its engines: each call is made once, and it ends once more',
-  { timeout: 120_000 },
-  async () => {
-    await using all = new AsyncDisposableStack();
-    const deaths = Array.from({ length: 12 }, (_, at) => at + 1).flatMap((at) => [
+test('a resumed run survives its engines: each call is made once, and it ends once more', async () => {
+  await using all = new AsyncDisposableStack();
+  const deaths = takenPoints(
+    Array.from({ length: 12 }, (_, at) => at + 1).flatMap((at) => [
       { at, moment: 'before' as const },
       { at, moment: 'after' as const },
+    ]),
+  );
+  const scenes: EngineTest[] = [];
+  for (const _ of deaths) scenes.push(all.use(await openEngineTest(redis.url)));
+  for (const engines of scenes) await cancelled(engines);
+  const dooms = deaths.map((death, index): Doom => ({ prefix: scenes[index]?.prefix ?? '', ...death }));
+  const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
+  await child.waitForLine(/^ready$/);
+  const calls = await Promise.all(
+    scenes.map(async (engines) => {
+      const made: string[] = [];
+      await engines.startWorker(async ({ tool_name }) => {
+        made.push(tool_name);
+        return { result: okResult(tool_name) };
+      });
+      return made;
+    }),
+  );
+  const keyed = { idempotencyKey: 'once' };
+  await Promise.all(scenes.map(async ({ client }) => client.resume(RUN, {}, keyed)));
+  // Whoever got no answer asks again.
+  await Promise.all(scenes.map(async ({ client }) => client.resume(RUN, {}, keyed)));
+  const stopped = dooms.map(async ({ prefix }, index) =>
+    Promise.race([child.waitForLine(new RegExp(`^stopped ${prefix}$`)), over(scenes[index] as EngineTest)]),
+  );
+  await Promise.all(stopped);
+  expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
+  for (const [index, engines] of scenes.entries()) {
+    await engines.startEngine();
+    await engines.sweeper().start();
+    await timePassesUntil(engines, over(engines));
+    const log = await engines.log(RUN);
+    expect(calls[index]?.toSorted(), JSON.stringify(deaths[index])).toEqual(['a', 'b', 'c']);
+    expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, at) => at + 1));
+    expect(log.flatMap(({ type }) => (type.startsWith('ai.request.') ? [type] : []))).toEqual([
+      'ai.request.started',
+      'ai.request.cancel_requested',
+      'ai.request.failed',
+      'ai.request.resumed',
+      'ai.request.completed',
     ]);
-    const scenes: EngineTest[] = [];
-    for (const _ of deaths) scenes.push(all.use(await openEngineTest(redis.url)));
-    for (const engines of scenes) await cancelled(engines);
-    const dooms = deaths.map((death, index): Doom => ({ prefix: scenes[index]?.prefix ?? '', ...death }));
-    const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
-    await child.waitForLine(/^ready$/);
-    const calls = await Promise.all(
-      scenes.map(async (engines) => {
-        const made: string[] = [];
-        await engines.startWorker(async ({ tool_name }) => {
-          made.push(tool_name);
-          return { result: okResult(tool_name) };
-        });
-        return made;
-      }),
-    );
-    const keyed = { idempotencyKey: 'once' };
-    await Promise.all(scenes.map(async ({ client }) => client.resume(RUN, {}, keyed)));
-    // Whoever got no answer asks again.
-    await Promise.all(scenes.map(async ({ client }) => client.resume(RUN, {}, keyed)));
-    const stopped = dooms.map(async ({ prefix }, index) =>
-      Promise.race([child.waitForLine(new RegExp(`^stopped ${prefix}$`)), over(scenes[index] as EngineTest)]),
-    );
-    await Promise.all(stopped);
-    expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
-    for (const [index, engines] of scenes.entries()) {
-      await engines.startEngine();
-      await engines.sweeper().start();
-      await timePassesUntil(engines, over(engines));
-      const log = await engines.log(RUN);
-      expect(calls[index]?.toSorted(), JSON.stringify(deaths[index])).toEqual(['a', 'b', 'c']);
-      expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, at) => at + 1));
-      expect(log.flatMap(({ type }) => (type.startsWith('ai.request.') ? [type] : []))).toEqual([
-        'ai.request.started',
-        'ai.request.cancel_requested',
-        'ai.request.failed',
-        'ai.request.resumed',
-        'ai.request.completed',
-      ]);
-      expect(await engines.journal.head(RUN)).toMatchObject({ status: 'closed', open: 0 });
-    }
-  },
-);
+    expect(await engines.journal.head(RUN)).toMatchObject({ status: 'closed', open: 0 });
+  }
+});

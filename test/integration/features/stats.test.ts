@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
 import { SCOPES, type Scope } from '../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
@@ -15,7 +15,7 @@ import { redisClock } from '../../../src/platform/redis/clock.ts';
 import type { CountedFact } from '../../../src/platform/telemetry/reports.ts';
 import { prepareScripts } from '../../../src/store/scripts.ts';
 import { startCli } from '../../support/cli.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { planOf, startPlannedModel } from '../../support/planned-model.ts';
 import { startService } from '../../support/running-service.ts';
@@ -53,7 +53,7 @@ const scene = shared(async () => {
   const [acme, globex, reader] = [await of('acme'), await of('globex'), await of('default', ['read'])];
   const operator = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
   const listed = async () => expect(JSON.stringify(await acme.tools())).toContain('"peer.echo"');
-  await vi.waitFor(listed, { timeout: 30_000, interval: 50 });
+  await untilHolds(listed);
   const query = planOf('both', [
     ['peer.echo', { n: 1 }],
     ['peer.echo', { n: 2 }],

@@ -1,9 +1,10 @@
 /** Keys without the scope `read`, on every route that they may use: no answer holds what another key submitted, or its result.
  *  It must not name the routes: they come from the description. Public rule: docs/access.md, "What a key may do". */
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
 import { type Scope, SCOPES } from '../../../src/contract/access/access.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
@@ -60,7 +61,7 @@ const scene = shared(async () => {
     (await admin.create({ name: scopes.join('-'), scopes })).key;
   const owner = createHttpClient({ baseUrl: url, apiKey: await keyOf(...SCOPES) });
   const listed = async () => expect(JSON.stringify(await owner.tools())).toContain('peer.large');
-  await vi.waitFor(listed, { timeout: 30_000 });
+  await untilHolds(listed);
   await owner.execute(ENDED);
   await owner.execute({
     ...ENDED,

@@ -2,14 +2,14 @@
  *  It must not look into Redis, except for what a process that died leaves there. */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
 import { SCOPES, type AccessClient } from '../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import type { SubmittedDirective } from '../../../src/contract/directive/directive.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { askModern } from '../../support/modern-requests.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { planOf, startPlannedModel } from '../../support/planned-model.ts';
@@ -58,7 +58,7 @@ const scene = shared(async () => {
     expect(JSON.stringify(await acme.client.tools())).toMatch(
       /ctl\.delegate.*peer\.echo|peer\.echo.*ctl\.delegate/,
     );
-  await vi.waitFor(listed, { timeout: 30_000, interval: 50 });
+  await untilHolds(listed);
   const stop = async (): Promise<void> => {
     await service.stop();
     await model[Symbol.asyncDispose]();
@@ -373,7 +373,7 @@ describe('the limits of a tenant', () => {
     const failing = echo('x', { request_id: 'lost', tool_name: 'peer.nothing_of_this_name' });
     await client.submit(['a', 'b', 'c', 'd'].map((id) => ({ ...failing, id })));
     const look = { all: true as const, dry_run: true };
-    await vi.waitFor(async () => expect((await client.redriveAll(look)).found).toHaveLength(4), 10_000);
+    await untilHolds(async () => expect((await client.redriveAll(look)).found).toHaveLength(4));
     const refused = { problem: { code: 'rate_limited' } };
     await expect(client.redriveAll({ all: true })).rejects.toMatchObject(refused);
     await expect(client.redrive({ all: true })).rejects.toMatchObject(refused);

@@ -39,7 +39,7 @@ test('a call behind one that waits for a person waits beyond its own limit, and 
   const { call, logs, pool } = openPool(askingPeer('legacy'));
   const { asked, onQuestion } = person();
   const booked = call('book', {}, { onQuestion });
-  await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => asked).toHaveLength(1);
   const said: (string | undefined)[] = [];
   const behind = call(
     'plain',
@@ -87,7 +87,7 @@ test('a call that is cancelled withdraws its question', async () => {
   const { asked, onQuestion } = person();
   const cancel = new AbortController();
   const booked = call('book', {}, { onQuestion, signal: cancel.signal });
-  await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => asked).toHaveLength(1);
   cancel.abort();
   expect(await booked).toMatchObject({ kind: 'failed', error: { type: 'cancelled' } });
   expect(asked[0]?.withdrawn.aborted).toBe(true);

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/directive/dead-letter.ts';
 import { type Execution } from '../../../src/worker/executors/definition.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, fails } from '../../support/executors.ts';
 import { dueAt, failureOf, LANE, toolCall } from '../../support/journal.ts';
 import { type Call, call, errorOf, openPipeline, refusal } from '../../support/pipeline.ts';
@@ -22,7 +23,7 @@ const failing = (type: string, fields: Partial<Call> = {}): Call =>
   call({ arguments: { fail: type }, ...fields });
 
 async function listed(count: number): Promise<DeadLetter[]> {
-  await vi.waitFor(async () => expect(await open.dead.size()).toBe(count), 5_000);
+  await untilHolds(async () => expect(await open.dead.size()).toBe(count));
   const page = await open.client.deadLetters();
   expect(deadLetterPageSchema.parse(page)).toEqual(page);
   expect(page).toMatchObject({ next: null });
@@ -33,7 +34,7 @@ async function listed(count: number): Promise<DeadLetter[]> {
 async function ended(...calls: readonly Call[]): Promise<void> {
   for (const [position, each] of calls.entries()) {
     await open.client.execute(each);
-    await vi.waitFor(async () => expect(await open.dead.size()).toBe(position + 1), 5_000);
+    await untilHolds(async () => expect(await open.dead.size()).toBe(position + 1));
   }
 }
 
@@ -77,10 +78,10 @@ describe('the list', () => {
       ended_at: expect.any(String) as string,
     });
     // The sweeper checks the job of a directive that was cancelled before it was taken once more. The others leave after their end.
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       const left = await dueAt(open, Number.MAX_SAFE_INTEGER);
       expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
-    }, 5_000);
+    });
   });
 
   test('gets from the sweeper what a worker did not list because it died after the end', async () => {
@@ -97,7 +98,7 @@ describe('the list', () => {
       expect(await listed(1)).toMatchObject([{ id: 'a', error: { type: 'timeout' } }]);
     }
     open.index.flush();
-    await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
+    await untilHolds(async () => expect(await open.index.size()).toBe(0));
   });
 
   test('keeps its entries as long as their requests by the clock of Redis, not of a process', async () => {
@@ -111,10 +112,10 @@ describe('the list', () => {
     } finally {
       vi.useRealTimers();
     }
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       await open.dead.expire(() => 0);
       expect(await open.dead.size()).toBe(0);
-    }, 5_000);
+    });
   });
 
   test('is filtered by lane and by type of error, and paged without gap or repeat', async () => {
@@ -292,7 +293,7 @@ describe('a redrive', () => {
     await open.index.add([ref], 0);
     await sweeper.sweep();
     open.index.flush();
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       const due = await dueAt(open, Number.MAX_SAFE_INTEGER);
       expect(due.map(({ id }) => id)).toEqual(['a.redrive-1']);
     });

@@ -112,7 +112,7 @@ describe('dedupe', () => {
     const key = randomUUID();
     const ends = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
-        (n % 2 ? other : open.client).execute(dedupe(key, `t${n}`), { timeoutMs: 20_000 }),
+        (n % 2 ? other : open.client).execute(dedupe(key, `t${n}`), { timeoutMs: 90_000 }),
       ),
     );
     expect(ran).toHaveLength(1);

@@ -5,6 +5,7 @@ import { Worker } from 'bullmq';
 import { describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, fails, inTurn } from '../../support/executors.ts';
 import { claimOf, dueAt, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';
 import { passDeadline } from '../../support/passed-deadline.ts';
@@ -38,18 +39,18 @@ async function makeSettledDue(): Promise<void> {
 
 /** The deadline is Redis' own; it passes within milliseconds. */
 async function passed(call: Pick<ToolExec, 'request_id' | 'id'>): Promise<void> {
-  await vi.waitFor(async () => {
+  await untilHolds(async () => {
     const [seconds, micros] = await open.connection.time();
     const record = await open.recordOf(call);
     expect(Number(seconds) * 1000 + Number(micros) / 1000).toBeGreaterThan(record?.deadlineAt ?? Infinity);
-  }, 20_000);
+  });
 }
 
 const terminals = async (call: ToolExec): Promise<string[]> =>
   (await open.typesOf(call)).filter((type) => type === 'ai.tool.result');
 
 async function emptied(): Promise<void> {
-  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 10_000);
+  await untilHolds(async () => expect(await open.index.size()).toBe(0));
 }
 
 describe('a directive that was accepted but never enqueued', () => {
@@ -98,7 +99,7 @@ test('a directive that has failed and left a task is a dead letter at once; afte
   });
   const call = submitted();
   await open.client.execute(call);
-  await vi.waitFor(async () => expect(await open.dead.size()).toBe(1), 5_000);
+  await untilHolds(async () => expect(await open.dead.size()).toBe(1));
   await worker.stop();
   const given: unknown[] = [];
   const sweep = async (): Promise<void> => {
@@ -173,7 +174,7 @@ describe('a job whose worker died', () => {
     const { connection, prefix } = open;
     const lane = { connection, prefix: lanePrefix(prefix, LANE), lockDuration: lockMs };
     const worker = new Worker(LANE, null, { ...lane, skipStalledCheck: true });
-    await vi.waitFor(async () => expect(await worker.getNextJob('gone')).toBeDefined(), 10_000);
+    await untilHolds(async () => expect(await worker.getNextJob('gone')).toBeDefined());
     await worker.close(true);
   }
 
@@ -188,11 +189,11 @@ describe('a job whose worker died', () => {
 
   test('is enqueued again by the sweeper as soon as neither lease nor lock holds, without a check by a worker', async () => {
     await lose(200);
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       await makeDue();
       await open.sweeper().sweep();
       expect(await open.lanes.counts(LANE)).toMatchObject({ active: 0, waiting: 1 });
-    }, 10_000);
+    });
   });
 
   test('is checked at the end of the lease, also if its worker took it before the sweeper planned that', async () => {
@@ -235,7 +236,7 @@ describe('inconsistent state', () => {
     const call = toolCall();
     await open.lanes.enqueue(LANE, { ...jobOf(call), digest: 'd' });
     const worker = await open.startWorker(succeed);
-    await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 10_000);
+    await untilHolds(async () => expect(await open.jobs()).toBe(0));
     await worker.stop();
     expect(await open.log(call.request_id)).toEqual([]);
     expect(await open.connection.exists(...open.keys.request(call.request_id))).toBe(0);
@@ -308,6 +309,6 @@ describe('sweeping', () => {
     await open.startWorker(succeed);
     await open.sweeper().start();
     expect(await open.resultOf(call)).not.toBeNull();
-    await vi.waitFor(() => expect(open.errors[0]?.message).toMatch(/WRONGTYPE/));
+    await untilHolds(() => expect(open.errors[0]?.message).toMatch(/WRONGTYPE/));
   });
 });

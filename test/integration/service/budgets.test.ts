@@ -120,7 +120,7 @@ async function ask(model: string, by = client, max_tokens = 50) {
     context: [{ role: 'user' as const, content: 'hi' }],
     max_tokens,
   };
-  const signal = await by.execute({ ...directive, request_id, id: 'c' }, { timeoutMs: 60_000 });
+  const signal = await by.execute({ ...directive, request_id, id: 'c' }, { timeoutMs: 90_000 });
   const data = 'result' in signal.data ? signal.data : null;
   return { request_id, result: resultSchema.parse(data?.result ?? null), metadata: data?.metadata };
 }
@@ -214,11 +214,11 @@ test('a person lets one call pass, and another one not', async () => {
   expect(question?.message).toContain('The budget "asked" is too small');
   expect(question?.message).toContain('0 tokens of 60 tokens are used');
   await client.answer(accepted, 'c.1', { action: 'accept' });
-  const signal = await client.result(accepted, 'c', { timeoutMs: 30_000 });
+  const signal = await client.result(accepted, 'c', { timeoutMs: 90_000 });
   expect(signal?.data).toMatchObject({ result: { ok: true } });
   const declined = await start();
   await client.answer(declined, 'c.1', { action: 'decline' });
-  const ended = await client.result(declined, 'c', { timeoutMs: 30_000 });
+  const ended = await client.result(declined, 'c', { timeoutMs: 90_000 });
   expect(ended?.data).toMatchObject({
     result: { ok: false, error: { type: 'budget_spent', details: { budget: 'asked', answer: 'decline' } } },
   });
@@ -241,11 +241,11 @@ test('a call that two budgets have no room for is made when a person has let it 
     ['c.2', 'twice-b'],
   ] as const) {
     const open = async () => (await client.directive(request_id, 'c'))?.inputs?.[0] ?? null;
-    await expect.poll(open, { timeout: 10_000 }).toMatchObject({ input_id: input });
+    await expect.poll(open).toMatchObject({ input_id: input });
     expect((await open())?.message).toContain(`"${name}"`);
     await client.answer(request_id, input, { action: 'accept' });
   }
-  const signal = await client.result(request_id, 'c', { timeoutMs: 30_000 });
+  const signal = await client.result(request_id, 'c', { timeoutMs: 90_000 });
   expect(signal?.data).toMatchObject({ result: { ok: true } });
   expect(seen('twice')).toBe(1);
 });
@@ -261,7 +261,7 @@ describe('a call that fails after a part of it was answered', () => {
     const context = [{ role: 'user' as const, content: 'hi' }];
     const ids = { request_id: randomUUID(), id: 'c' };
     const more = { max_tokens: 50, output_schema, max_retries: 0 };
-    return client.execute({ type: 'llm_generate', model, context, ...more, ...ids }, { timeoutMs: 60_000 });
+    return client.execute({ type: 'llm_generate', model, context, ...more, ...ids }, { timeoutMs: 90_000 });
   };
 
   test('takes what its first answer took, when the second one is refused', async () => {
@@ -279,7 +279,7 @@ describe('a call that fails after a part of it was answered', () => {
     const context = [{ role: 'user' as const, content: 'hi' }];
     const more = { context, max_tokens: 1_000_000, timeout_ms: 500, ...ids };
     const { calls } = await budget('all');
-    const made = client.execute({ type: 'llm_generate', model: 'silent:m', ...more }, { timeoutMs: 60_000 });
+    const made = client.execute({ type: 'llm_generate', model: 'silent:m', ...more }, { timeoutMs: 90_000 });
     expect((await made).data).toMatchObject({ result: { ok: false, error: { type: 'timeout' } } });
     await used.toBe(0);
     expect((await budget('all')).calls).toBe(calls + 1);
@@ -296,7 +296,7 @@ describe('a call that fails after a part of it was answered', () => {
     const ids = { request_id: randomUUID(), id: 'c', max_retries: 0 };
     const embed = { type: 'llm_embed', model: 'main:vectors', texts, ...ids } as const;
     const used = await usedFrom();
-    await client.execute(embed, { timeoutMs: 60_000 });
+    await client.execute(embed, { timeoutMs: 90_000 });
     await used.toBe(2 * texts.length);
     expect(provider.seen.filter(({ body }) => 'input' in (body as Asked))).toHaveLength(2);
   });
@@ -322,7 +322,7 @@ test('the budget of a key holds for its directives and for its runs, and no othe
   const own = createHttpClient({ baseUrl: service.url, apiKey: made.key });
   const { request_id: requestId } = await own.runs.start({ agent: 'brief', query: 'hi', overrides: {} });
   const status = async () => (await own.request(requestId))?.status;
-  await expect.poll(status, { timeout: 30_000 }).toBe('closed');
+  await expect.poll(status).toBe('closed');
   const ofRun = await budget(`key.${made.id}`, own);
   expect(ofRun.calls + ofRun.breaches).toBe(1);
   for (

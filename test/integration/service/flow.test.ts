@@ -1,12 +1,12 @@
 /** Flow control as callers and operators see it, over HTTP and by the command line, with keys of two tenants.
  *  It must never judge by time: what holds a limit is a call that the test itself ends. */
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../src/client/http-client.ts';
 import { SCOPES } from '../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../src/contract/directive/directive-client.ts';
 import { runCommand } from '../../support/command.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { startService } from '../../support/running-service.ts';
@@ -40,7 +40,7 @@ const scene = shared(async () => {
   };
   const [plain, acme, globex] = [await of('default'), await of('acme'), await of('globex')];
   const listed = async () => expect(JSON.stringify(await plain.client.tools())).toContain('peer.wait');
-  await vi.waitFor(listed, { timeout: 30_000, interval: 50 });
+  await untilHolds(listed);
   return { plain, acme, globex, [Symbol.asyncDispose]: () => service.stop() };
 });
 

@@ -1,10 +1,10 @@
 /** Limits by key, turns and priorities through a whole service on a real Redis, by what a real MCP server counts itself.
  *  It must never take the service's word for what ran at once. */
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { keySpace } from '../../../src/store/keys.ts';
 import { connectRedis, closeRedis } from '../../../src/platform/redis/connection.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { startKeyedServer } from '../../support/keyed-server.ts';
 import { openStore } from '../../support/store.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
@@ -60,8 +60,7 @@ async function ended(calls: readonly Call[]): Promise<void> {
   expect(calls.map(({ id }) => [id, statuses.get(id)])).toEqual(calls.map(({ id }) => [id, 'succeeded']));
 }
 
-const untilEnded = (calls: readonly Call[]): Promise<void> =>
-  vi.waitFor(() => ended(calls), { timeout: 90_000, interval: 50 });
+const untilEnded = (calls: readonly Call[]): Promise<void> => untilHolds(() => ended(calls));
 
 /** What is left of the gate but lists of starts, which end by themselves. */
 async function left(): Promise<string[]> {
@@ -73,7 +72,7 @@ async function left(): Promise<string[]> {
 }
 
 afterEach(async () => {
-  await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 30_000, interval: 50 });
+  await untilHolds(async () => expect(await left()).toEqual([]));
 });
 
 test('of a key as many run at once as its limit allows, in the order in which they came', async () => {
@@ -143,7 +142,7 @@ test('a job of what still waits in the gate begins nothing', async () => {
   const [first, second] = calls as [Call, Call];
   const letGo = server.hold(first.id);
   await clientOf(service).submit(calls);
-  await vi.waitFor(() => expect(startsOf([first])[0]).not.toBe(-1), { timeout: 20_000, interval: 5 });
+  await untilHolds(() => expect(startsOf([first])[0]).not.toBe(-1));
   await using store = await openStore(redis.url, { prefix: service.prefix });
   const digest = (await store.journal.directive('gate', second.id))?.digest ?? '';
   await store.lanes.enqueue('tool.keyed', { request_id: 'gate', id: second.id, digest });

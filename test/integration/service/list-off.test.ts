@@ -78,7 +78,7 @@ test('without the list nothing is noted, what asks for it is refused with a way 
   const after = await startService({ redisUrl: redis.url, prefix });
   await eventually(() => listed(after.url)).toEqual([second, first]);
   await after.stop();
-}, 30_000);
+});
 
 test('one walk removes the lists of all tenants, and what a process leaves that kept one meanwhile', async () => {
   const keys = keySpace(`t-${randomUUID()}`);

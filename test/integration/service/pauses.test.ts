@@ -51,7 +51,7 @@ const client = shared(async () => {
 
 async function endOf(directive: SubmittedDirective & { id: string; request_id: string }) {
   await client.submit(directive);
-  const signal = await client.result(directive.request_id, directive.id, { timeoutMs: 60_000 });
+  const signal = await client.result(directive.request_id, directive.id, { timeoutMs: 90_000 });
   const data = signal && 'result' in signal.data ? signal.data : null;
   return { result: resultSchema.parse(data?.result ?? null), metadata: data?.metadata };
 }

@@ -79,7 +79,7 @@ async function asked({ request_id }: { request_id: string }, before: readonly Op
     const { inputs = [] } = (await client.directive(request_id, 'c')) ?? {};
     return inputs.filter(({ input_id: id }) => !known.has(id));
   };
-  await expect.poll(poll, { timeout: 20_000, interval: 50 }).not.toEqual([]);
+  await expect.poll(poll, { interval: 50 }).not.toEqual([]);
   return poll();
 }
 
@@ -87,7 +87,7 @@ async function payloadOf(
   { request_id }: { request_id: string },
   by: DirectiveClient = client,
 ): Promise<unknown> {
-  const signal = await by.result(request_id, 'c', { timeoutMs: 20_000 });
+  const signal = await by.result(request_id, 'c', { timeoutMs: 90_000 });
   const result = resultSchema.parse(signal && 'result' in signal.data ? signal.data.result : null);
   return result.ok ? result.payload : result.error;
 }
@@ -107,7 +107,7 @@ describe.each(['modern', 'legacy'])('a tool of a %s server that asks', (server) 
     const [question] = await asked(call);
     const listed = async () =>
       (await client.approvals()).approvals.filter(({ request_id: id }) => id === call.request_id);
-    await expect.poll(listed, { timeout: 20_000, interval: 50 }).toMatchObject([
+    await expect.poll(listed, { interval: 50 }).toMatchObject([
       {
         kind: 'question',
         call_id: 'c',
@@ -328,12 +328,10 @@ test('a run waits for the answer as a single directive does', async () => {
   await client.runs.start({ request_id, agent: 'booker', query: 'book', overrides: { approvals: {} } });
   const inputs = async () =>
     ((await client.request(request_id))?.directives ?? []).flatMap((each) => each.inputs ?? []);
-  await expect.poll(inputs, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(inputs).toHaveLength(1);
   const [question] = await inputs();
   await client.answer(request_id, question?.input_id ?? '', { action: 'accept', content: { seats: 6 } });
-  await expect
-    .poll(async () => (await client.request(request_id))?.run?.status, { timeout: 20_000 })
-    .toBe('completed');
+  await expect.poll(async () => (await client.request(request_id))?.run?.status).toBe('completed');
 });
 
 describe('the command line', () => {
@@ -375,7 +373,7 @@ test('an MCP host of the service hears that its call waits, and where to answer'
   const pattern = /^the tool asks a question, until \S+: adjutant get (\S+)$/;
   const heard = (): string =>
     said.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined) ?? '';
-  await expect.poll(heard, { timeout: 20_000 }).not.toBe('');
+  await expect.poll(heard).not.toBe('');
   const [directive] = (await client.request(heard()))?.directives ?? [];
   const inputId = directive?.inputs?.[0]?.input_id ?? '';
   await client.answer(heard(), inputId, { action: 'accept', content: { seats: 8 } });

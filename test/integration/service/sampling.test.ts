@@ -93,7 +93,7 @@ async function start(tool_name: string): Promise<string> {
 }
 
 async function end(request_id: string) {
-  const signal = await client.result(request_id, 'c', { timeoutMs: 60_000 });
+  const signal = await client.result(request_id, 'c', { timeoutMs: 90_000 });
   const data = signal && 'result' in signal.data ? signal.data : null;
   const result = resultSchema.parse(data?.result ?? null);
   return { said: result.ok ? result.payload : result.error, metadata: data?.metadata };
@@ -104,7 +104,7 @@ const call = async (tool: string) => end(await start(tool));
 async function answered(tool: string, body: { action: 'accept' | 'decline'; content?: object }) {
   const request_id = await start(tool);
   const inputs = async () => (await client.directive(request_id, 'c'))?.inputs ?? [];
-  await expect.poll(inputs, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(inputs).toHaveLength(1);
   await client.answer(request_id, 'c.1', body as never);
   return end(request_id);
 }
@@ -244,7 +244,7 @@ test('no more requests of tools are at a provider than its lane.concurrency allo
     const fields = await Promise.all(calls.map(async (key) => store.connection.hkeys(key)));
     return fields.flat().filter((field) => field.startsWith('open|'));
   };
-  await expect.poll(reserved, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(reserved).toHaveLength(1);
   for (const _ of Array(20).keys()) await client.directive(second, 'c');
   expect(asked()).toBe(before);
   left.resolve();

@@ -44,7 +44,7 @@ test('the tools of an unreachable server stay listed with their repeat policies'
   const { pool, placeOf, repeatPolicyOf } = roleOf('away', catalog);
   try {
     pool.start();
-    await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
+    await eventually(async () => (await catalog.read())[0]?.status).toBe('unavailable');
     expect(await catalog.read()).toEqual([
       {
         ...STORED,
@@ -72,7 +72,7 @@ test('a tool with a wrong description is named in the catalog, beside the tools 
   const { pool } = roleOf('some', catalog, { command, args });
   try {
     pool.start();
-    await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'ready');
+    await eventually(async () => (await catalog.read())[0]?.status).toBe('ready');
     expect(toolListing(await catalog.read())).toMatchObject({
       tools: [{ name: 'some.good' }],
       servers: [{ tools: 1, faults: [{ tool: 'bad', message: 'has no input schema, and is left out' }] }],

@@ -8,6 +8,7 @@ import { createFollower } from '../../../src/store/log/follower.ts';
 import { draftSignal } from '../../../src/store/log/signal-draft.ts';
 import { createSubscriber } from '../../../src/store/log/subscriber.ts';
 import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { endOf, originOf } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -216,7 +217,7 @@ test('a thousand followers of one request share one subscription, which ends aft
   const ending = followers.map((signals) => signals.next());
   stop.abort();
   await Promise.all(ending);
-  await vi.waitFor(async () => expect(await subscriptions()).toEqual([channel, 0]), 5_000);
+  await untilHolds(async () => expect(await subscriptions()).toEqual([channel, 0]));
 });
 
 // Issue 33, point 7: each follower of a request read its log for itself.
@@ -224,7 +225,7 @@ test('twenty followers of one request read each part of its log once', async () 
   const { say, end } = await open.running('shared');
   const read = vi.spyOn(open.journal.log, 'read');
   const followers = Array.from({ length: 20 }, async () => all(open.follower.follow('shared')));
-  await vi.waitFor(() => expect(read).toHaveBeenCalled());
+  await untilHolds(() => expect(read).toHaveBeenCalled());
   await say('x'.repeat(OVER_THE_LIMIT));
   await say('x'.repeat(OVER_THE_LIMIT));
   await end();

@@ -3,6 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { createChangedRequests } from '../../../src/store/index/changed-requests.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -185,7 +186,7 @@ test('many forgotten entries are removed together, soon', async () => {
   const refs = Array.from({ length: 1_000 }, (_, index) => ref(`d${index}`));
   await open.index.add([...refs, ref('stays')], 100);
   for (const each of refs) open.index.forget(each);
-  await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
+  await untilHolds(async () => expect(await open.index.size()).toBe(1));
   expect(ids(await dueAt(open, 100))).toEqual(['stays']);
 });
 
@@ -199,11 +200,11 @@ test('an entry is forgotten together with the note that its request has changed,
   await open.connection.del(open.keys.changedRequests);
   open.index.forget(ref('@spans/x'));
   open.index.flush();
-  await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
+  await untilHolds(async () => expect(await open.index.size()).toBe(1));
   expect(await open.connection.exists(open.keys.changedRequests)).toBe(0);
   open.index.forget(ref('a'));
   open.index.flush();
-  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
+  await untilHolds(async () => expect(await open.index.size()).toBe(0));
   expect(await open.connection.zrange(open.keys.changedRequests, '0', '-1')).toEqual(['r:1']);
 });
 

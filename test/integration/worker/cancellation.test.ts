@@ -1,8 +1,9 @@
 /** Cancellation on a real Redis in every state: waiting, running, between two attempts, or without its worker.
  *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { failureOf, toolCall } from '../../support/journal.ts';
 import { expectNothingLeft } from '../../support/nothing-left.ts';
@@ -20,7 +21,7 @@ async function recordOnly({ request_id, id }: Call, reason: string): Promise<str
 
 /** The job of a directive that was cancelled before it was taken may still come: the sweeper checks it once more. */
 async function expectNothingLeftOnceSwept(): Promise<void> {
-  await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 5_000);
+  await untilHolds(async () => expect(await open.jobs()).toBe(0));
   const members = await open.connection.zrange(open.keys.sweep, '0', '-1');
   for (const member of members) await open.connection.zadd(open.keys.sweep, 'XX', 1, member);
   const sweeper = open.sweeper();
@@ -156,7 +157,7 @@ describe('a directive that lost its worker', () => {
     ['idempotent', {}],
   ] as const)('and its lease ends at once; with the effect %s it says %j', async (effect, details) => {
     const directive = await orphan(1, { effect });
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       const record = await open.recordOf(directive);
       expect(record?.leaseUntil ?? 0).toBeLessThan(Date.now());
     });
@@ -173,7 +174,7 @@ describe('a whole request', () => {
     const all = calls(200, { effect: 'read' });
     const requestId = all[0]?.request_id ?? '';
     await open.client.submit(all);
-    await vi.waitFor(() => expect(running.ran).toHaveLength(20), 5_000);
+    await untilHolds(() => expect(running.ran).toHaveLength(20));
     const { directives } = await open.client.cancel(requestId, undefined, { reason: 'all of it' });
     expect(directives.map(({ id }) => id).toSorted()).toEqual(all.map(({ id }) => id).toSorted());
     const requested = directives.filter(({ status }) => status === 'requested').map(({ id }) => id);

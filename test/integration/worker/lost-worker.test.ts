@@ -1,6 +1,6 @@
 /** A worker that loses its claim: it died, stopped answering, or was overtaken.
  *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { signalSchema } from '../../../src/contract/signal/signal.ts';
 import type { ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import type { ClaimVerdict } from '../../../src/store/request/verdicts.ts';
@@ -9,6 +9,7 @@ import { jobId } from '../../../src/queue/job.ts';
 import { createCanceller } from '../../../src/directives/change/cancel.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { claimOf, dueAt, failureOf, jobOf, LANE, originOf } from '../../support/journal.ts';
 import { setLeaseEnd } from '../../support/lease.ts';
@@ -23,8 +24,8 @@ const open = eachTest(() => openPipeline(redis.url));
 /** Claims with a lease that ends before the reply arrives, until the claim is granted. */
 async function dieWith(call: ToolExec): Promise<void> {
   const claim = async (): Promise<ClaimVerdict['kind']> => (await open.journal.claim(claimOf(call, 1))).kind;
-  await vi.waitFor(async () => expect(await claim()).toBe('granted'));
-  await vi.waitFor(async () => {
+  await untilHolds(async () => expect(await claim()).toBe('granted'));
+  await untilHolds(async () => {
     const [seconds, micros] = await open.connection.time();
     const record = await open.recordOf(call);
     expect(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)).toBeGreaterThanOrEqual(
@@ -86,7 +87,7 @@ describe('a directive whose worker died', () => {
       await open.lanes.enqueue(LANE, { ...jobOf(call), attempt: 1 });
       await open.startWorker(async (_directive, { attempt }) => {
         attempts.push(attempt);
-        await vi.waitFor(async () => expect((await shownJob(call))['attempt']).toBe(attempt), 20_000);
+        await untilHolds(async () => expect((await shownJob(call))['attempt']).toBe(attempt));
         return attempts.length > 1 ? done : fails('timeout');
       });
       const signal = await open.resultOf(call);
@@ -227,7 +228,7 @@ async function overtaken(call: ToolExec, ends: Execute) {
   const parts = open.attemptParts(hangs, { leaseMs: 1, heartbeat: stillHeart });
   const attempt = open.attempt(parts, call);
   await started;
-  const takeover = await vi.waitFor(() => open.claimed(call));
+  const takeover = await untilHolds(() => open.claimed(call));
   return { attempt, takeover, resume };
 }
 
@@ -260,11 +261,11 @@ describe('a living worker', () => {
     const { execute, resume } = untilResumed();
     const attempt = open.attempt(open.attemptParts(execute, { leaseMs: 200 }), call);
     const leases = new Set<number>();
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       const record = await open.recordOf(call);
       if (record?.leaseUntil) leases.add(record.leaseUntil);
       expect(leases.size).toBeGreaterThan(5);
-    }, 10_000);
+    });
     expect((await open.journal.claim(claimOf(call))).kind).toBe('held');
     resume();
     await attempt;
@@ -288,7 +289,7 @@ describe('a living worker', () => {
     const parts = open.attemptParts(
       async () => {
         const first = await leaseUntil();
-        await vi.waitFor(async () => expect(await leaseUntil()).toBeGreaterThan(first), 10_000);
+        await untilHolds(async () => expect(await leaseUntil()).toBeGreaterThan(first));
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs);
         rival = (await open.journal.claim(claimOf(call))).kind;
         return done;

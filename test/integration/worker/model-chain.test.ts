@@ -1,10 +1,11 @@
 /** Directives with a chain of models on a real Redis: when the next model follows, and where they wait for it.
  *  It must never judge by the clock: the order is read from signals and executors. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { Execution, ExecutionContext } from '../../../src/worker/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
 import { errorOf } from '../../support/pipeline.ts';
 import { fails, type Stream } from '../../support/executors.ts';
@@ -40,7 +41,7 @@ const fallbacks = (log: readonly Signal[]): unknown[] =>
   log.map(({ data }) => ('metadata' in data ? data.metadata['fallback'] : undefined)).filter(Boolean);
 
 async function untilWaitingIn({ request_id, id }: Named, lane: string) {
-  await vi.waitFor(async () =>
+  await untilHolds(async () =>
     expect(await open.client.directive(request_id, id)).toMatchObject({ status: 'waiting', lane }),
   );
 }
@@ -108,7 +109,7 @@ describe('an unavailable model', () => {
     const error = errorOf(await open.client.execute(ask()));
     expect(error).toMatchObject({ type: 'provider_error', details: { model: 'b:small' } });
     expect(asked).toEqual(CHAIN);
-    await vi.waitFor(async () =>
+    await untilHolds(async () =>
       expect((await open.client.deadLetters({ lane: 'llm.b' })).dead_letters).toMatchObject([
         { lane: 'llm.b' },
       ]),
@@ -148,7 +149,7 @@ describe('moving a directive to another lane', () => {
     expect(await open.jobs('llm.b')).toBe(0);
     await open.index.add([{ requestId: directive.request_id, id: 'm' }], Date.now());
     const sweeper = open.sweeper();
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       await sweeper.sweep();
       expect(await open.jobs('llm.b')).toBe(1);
     });
@@ -162,8 +163,8 @@ describe('moving a directive to another lane', () => {
     const directive = await leftBetweenLanes();
     const asked: string[] = [];
     await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.a']);
-    await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(1));
-    await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
+    await untilHolds(async () => expect(await open.jobs('llm.b')).toBe(1));
+    await untilHolds(async () => expect(await open.jobs('llm.a')).toBe(0));
     expect(asked).toEqual([]);
     await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.b']);
     await open.resultOf(directive);
@@ -176,7 +177,7 @@ describe('moving a directive to another lane', () => {
     await startModels(open, lastAnswers(away('provider_error')), ['llm.a']);
     await untilWaitingIn(directive, 'llm.b');
     expect((await open.client.submit(directive)).directives).toMatchObject([{ status: 'existing' }]);
-    await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
+    await untilHolds(async () => expect(await open.jobs('llm.a')).toBe(0));
     expect(await open.jobs('llm.b')).toBe(1);
     const [state] = open.keys.request(directive.request_id);
     expect(await open.connection.hget(state, 'm|failures')).toBe('1');
@@ -191,7 +192,7 @@ test('a directive that waits for its next model is cancelled at once, and never 
   await untilWaitingIn(directive, 'llm.b');
   const { directives } = await open.client.cancel(directive.request_id, 'm');
   expect(directives).toMatchObject([{ id: 'm', status: 'cancelled' }]);
-  await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(0));
+  await untilHolds(async () => expect(await open.jobs('llm.b')).toBe(0));
   await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.b']);
   await open.client.execute(ask({ model_alias: undefined, model: 'b:small' }));
   expect(asked).toEqual(['a:large', 'b:small']);
@@ -222,7 +223,7 @@ test('a directive whose worker died at a later candidate calls that candidate ag
   const { digest } = await jobOf(directive);
   const claim = { requestId: directive.request_id, id: 'm', digest, token: 'dead', leaseMs: 1 };
   expect(await open.journal.claim({ ...claim, lane: 'llm.a' })).toEqual({ kind: 'moved', lane: 'llm.b' });
-  await vi.waitFor(async () =>
+  await untilHolds(async () =>
     expect((await open.journal.claim({ ...claim, lane: 'llm.b' })).kind).toBe('granted'),
   );
   const contexts: ExecutionContext[] = [];

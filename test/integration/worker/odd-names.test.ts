@@ -18,6 +18,7 @@ import { closeRedis, connectRedis } from '../../../src/platform/redis/connection
 import { mcpServers } from '../../../src/service/roles/mcp-servers.ts';
 import { createToolRole } from '../../../src/service/roles/tool-role.ts';
 import { SILENT } from '../../../src/platform/telemetry/logger.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
 import { errorOf, openPipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -36,7 +37,7 @@ async function wired(server: string, effects: object = {}) {
   const pool = mcpServers(config, { logger: SILENT });
   const wiring = createToolRole(pool, { config, catalog, processId: 'p', onError: () => {} });
   pool.start();
-  await vi.waitUntil(() => pool.tools(server) !== null);
+  await untilHolds(() => expect(pool.tools(server)).not.toBeNull());
   return {
     ...wiring,
     catalog,
@@ -55,13 +56,9 @@ test.each(['constructor', '__proto__', 'plain'])(
   'on the server %s every tool happens once',
   async (server) => {
     await using tools = await wired(server);
-    const listed = await vi.waitUntil(async () => {
-      const [entry] = await tools.catalog.read();
-      return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
-    });
-    expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
-      INHERITED_NAMES.map((name) => [name, 'once']),
-    );
+    const listed = async () =>
+      (await tools.catalog.read())[0]?.tools.map(({ tool, effect }) => [tool, effect]);
+    await eventually(listed).toEqual(INHERITED_NAMES.map((name) => [name, 'once']));
     for (const name of INHERITED_NAMES) {
       const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
       expect(await tools.locate(directive, `tool.${server}`)).toEqual({
@@ -89,7 +86,7 @@ test.each(['constructor', '__proto__'])(
     const execute = vi.fn(async () => ({ result: okResult(null) }));
     const parts = open.attemptParts(execute);
     const registry = createRegistry([{ ...(toolExec(tools) as QueuedDefinition), execute }]);
-    await vi.waitUntil(async () => (await open.attempt({ ...parts, registry }, directive)).kind === 'done');
+    await eventually(async () => (await open.attempt({ ...parts, registry }, directive)).kind).toBe('done');
     expect(errorOf(await open.resultOf(directive)).type).toBe('outcome_unknown');
     expect(execute).not.toHaveBeenCalled();
   },

@@ -1,11 +1,12 @@
 /** A worker on a real Redis with executors of the test: what is executed, how often, and which signals appear.
  *  It must never judge by the clock: delays are read from the signals. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import { type Signal, signalSchema } from '../../../src/contract/signal/signal.ts';
 import type { Execution } from '../../../src/worker/executors/definition.ts';
 import { createRegistry } from '../../../src/worker/executors/registry.ts';
 import { newTraceparent } from '../../../src/platform/telemetry/traces/trace-context.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, type Execute, fails, inTurn, untilResumed } from '../../support/executors.ts';
 import { expectNothingLeft } from '../../support/nothing-left.ts';
 import { type Call, call, calls, errorOf, openPipeline } from '../../support/pipeline.ts';
@@ -174,7 +175,7 @@ describe('an executor', () => {
     expect(error).toMatchObject({ type: 'deadline_exceeded', details: { outcome: 'unknown' } });
     expect((await open.client.execute(call())).data).toMatchObject({ result: { ok: true } });
     deaf.resume();
-    await vi.waitFor(async () => expect(await open.jobs()).toBe(0));
+    await untilHolds(async () => expect(await open.jobs()).toBe(0));
     expect(await open.typesOf(directive)).toEqual(ONE_END);
   });
 

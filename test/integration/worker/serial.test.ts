@@ -6,6 +6,7 @@ import { createSerialLanes } from '../../../src/store/limits/serial-lanes.ts';
 import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 import { attemptDirective } from '../../../src/worker/attempt/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { done, type Execute, untilResumed } from '../../support/executors.ts';
 import { jobOf, LANE } from '../../support/journal.ts';
 import { calls, openPipeline } from '../../support/pipeline.ts';
@@ -61,10 +62,7 @@ describe('the place in a serial lane', () => {
     await serial.enter(LANE, one, Date.now(), 300);
     const later = Date.now() + 60_000;
     expect(await serial.enter(LANE, two, later, 300)).toBe(false);
-    await vi.waitFor(async () => expect(await serial.enter(LANE, two, later, 300)).toBe(true), {
-      timeout: 10_000,
-      interval: 50,
-    });
+    await untilHolds(async () => expect(await serial.enter(LANE, two, later, 300)).toBe(true));
   });
 
   test('stays with a holder whose Redis was frozen for longer than its lease, and that continues', async () => {
@@ -99,9 +97,9 @@ describe('calls of a serial lane', () => {
     expect(waiting).toMatchObject({ status: 'waiting', failures: 0, fence: 1, released: 1 });
     resume();
     expect(await first).toEqual({ kind: 'done', errorType: null });
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       expect(await attemptDirective(parts, jobOf(two), LANE)).toEqual({ kind: 'done', errorType: null });
-    }, 10_000);
+    });
     expect(ran).toEqual([one.id, two.id]);
   });
 
@@ -119,11 +117,11 @@ describe('calls of a serial lane', () => {
     const other = attemptDirective(rival, jobOf(two), LANE);
     await asked;
     expect((await other).kind).toBe('later');
-    await vi.waitFor(async () => {
+    await untilHolds(async () => {
       expect((await attemptDirective(rival, jobOf(two), LANE)).kind).toBe('later');
       const extended = (await open.recordOf(one))?.leaseUntil ?? 0;
       expect(extended).toBeGreaterThan(before + 1_600);
-    }, 10_000);
+    });
     expect(ran).toEqual([one.id]);
     resume();
     expect(await first).toEqual({ kind: 'done', errorType: null });

@@ -5,6 +5,7 @@ import type { DirectiveClient } from '../../../src/contract/directive/directive-
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { type AskOptions, createInterruption, type Keyboard } from '../../../src/cli/keyboard.ts';
 import { onInterrupt } from '../../../src/cli/on-interrupt.ts';
+import { untilHolds } from '../../support/eventually.ts';
 
 function interruption() {
   const clock = { ms: 5 };
@@ -101,7 +102,7 @@ describe('an interrupt of a command that follows its work', () => {
     using ended = on;
     receive('SIGINT');
     ended.watch(WORK);
-    await vi.waitFor(() => expect(cancelled).toEqual([['r', 'a']]));
+    await untilHolds(() => expect(cancelled).toEqual([['r', 'a']]));
     expect(ended.giveUp.aborted).toBe(false);
     // Not all timers: those of other files of this process may have no end.
     await vi.advanceTimersByTimeAsync(10_000);

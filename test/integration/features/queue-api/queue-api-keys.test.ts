@@ -46,7 +46,7 @@ test('scopes, tools and budgets of a key count as over HTTP', async () => {
   const job = await producer.queue.add('job', { ...answered('second'), token: spent });
   // It waits until the key may submit again, and says why.
   await expect
-    .poll(async () => (await producer.queue.getJob(job.id ?? ''))?.progress, { timeout: 30_000 })
+    .poll(async () => (await producer.queue.getJob(job.id ?? ''))?.progress)
     .toMatchObject({ refused: 'rate_limited' });
   expect(await job.getState()).toBe('delayed');
 });

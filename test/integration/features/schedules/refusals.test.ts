@@ -2,11 +2,12 @@
  *  It must not wait for the next try: it makes the schedule due. */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../../src/contract/directive/directive-client.ts';
 import type { ScheduleView } from '../../../../src/contract/schedule/schedule.ts';
+import { untilHolds } from '../../../support/eventually.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
@@ -47,29 +48,23 @@ const LONG_AGO = 1;
 /** Looks at it now, and comes back when somebody has. */
 async function lookAt(scoped: string): Promise<void> {
   await scene.commands.zadd(scene.due, 'XX', LONG_AGO, scoped);
-  await vi.waitFor(
-    async () => {
-      const [score, firing] = await Promise.all([
-        scene.commands.zscore(scene.due, scoped),
-        scene.commands.hget(scene.record(scoped), 'firing'),
-      ]);
-      // An eighth marks what is held while it is looked at.
-      if (score === String(LONG_AGO) || (firing !== '' && score?.endsWith('.125') === true))
-        throw new Error(`not looked at: ${score}`);
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  await untilHolds(async () => {
+    const [score, firing] = await Promise.all([
+      scene.commands.zscore(scene.due, scoped),
+      scene.commands.hget(scene.record(scoped), 'firing'),
+    ]);
+    // An eighth marks what is held while it is looked at.
+    if (score === String(LONG_AGO) || (firing !== '' && score?.endsWith('.125') === true))
+      throw new Error(`not looked at: ${score}`);
+  });
 }
 
 async function until(client: DirectiveClient, id: string, holds: (each: ScheduleView) => boolean) {
-  return vi.waitFor(
-    async () => {
-      const shown = await client.schedules.get(id);
-      if (!holds(shown)) throw new Error(JSON.stringify({ ...shown, template: {} }));
-      return shown;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  return untilHolds(async () => {
+    const shown = await client.schedules.get(id);
+    if (!holds(shown)) throw new Error(JSON.stringify({ ...shown, template: {} }));
+    return shown;
+  });
 }
 
 const rarely = (id: string, more: object = {}) => ({ id, cron: '0 0 1 1 *', directives: [STAYS], ...more });

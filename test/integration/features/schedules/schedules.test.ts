@@ -2,11 +2,12 @@
  *  It must not depend on how long anything takes. */
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../../src/contract/directive/directive-client.ts';
 import type { ScheduleView, SubmittedSchedule } from '../../../../src/contract/schedule/schedule.ts';
+import { untilHolds } from '../../../support/eventually.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
@@ -49,7 +50,7 @@ async function until(
     const shown = await client.schedules.get(id);
     if (!holds(shown)) throw new Error(JSON.stringify({ ...shown, history: [] }));
   };
-  await vi.waitFor(check, { timeout: 20_000, interval: 20 });
+  await untilHolds(check);
 }
 
 function inSeconds(count: number): string {

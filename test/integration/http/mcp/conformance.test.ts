@@ -10,7 +10,7 @@ const REVISION = '2025-11-25';
 
 const service = shared(startFixtureService);
 
-test('the official suite ends as its list says', { timeout: 120_000 }, async () => {
+test('the official suite ends as its list says', async () => {
   const runs = await serverRuns(service.url, REVISION);
   const ran = runs.map(({ scenario }) => scenario);
   expect(ran).toEqual(expect.arrayContaining([...(await requiredOfServers(REVISION))]));

@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '../../../../src/platform/redis/private-lock.ts';
 import {
   localServiceUrl,
@@ -18,6 +18,7 @@ import {
   startPrivateRedis,
 } from '../../../../src/platform/redis/private-redis.ts';
 import { isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
+import { untilHolds } from '../../../support/eventually.ts';
 import { spawnProcess } from '../../../support/process.ts';
 
 let folder: string;
@@ -48,7 +49,7 @@ async function kill(): Promise<void> {
 }
 
 async function untilNotices(count: number): Promise<void> {
-  await vi.waitFor(() => expect(notices.length).toBeGreaterThanOrEqual(count), { timeout: 20_000 });
+  await untilHolds(() => expect(notices.length).toBeGreaterThanOrEqual(count));
 }
 
 /** Each with a connection of its own. */
@@ -112,7 +113,7 @@ test('one that does not start again is given up and reported, and one that is st
   expect(await privateRedisUrl(folder)).toBeNull();
   expect(await privateRedisLog(folder)).toBe(log);
   const byHand = spawnProcess('redis-server', [config]);
-  await vi.waitFor(async () => expect(await privateRedisUrl(folder)).toBe(redis.url), { timeout: 20_000 });
+  await untilHolds(async () => expect(await privateRedisUrl(folder)).toBe(redis.url));
   await redis.stop();
   expect((await byHand.exited).code).toBe(0);
 });
@@ -122,7 +123,7 @@ test('a stop while it waits for the next try, or while it starts, ends all of it
     await start(pausesMs);
     const pid = await pidOf();
     await kill();
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await untilHolds(() => expect(isAlive(pid)).toBe(false));
     await redis.stop();
     expect(await privateRedisUrl(folder)).toBeNull();
     expect(existsSync(lockOf())).toBe(false);
@@ -177,7 +178,7 @@ test('one that does not end goes on, and a person reads so', async () => {
   expect(isAlive(pid)).toBe(true);
   expect(notices[0]?.says).toContain(`(process ${pid}) does not end`);
   process.kill(pid, 'SIGCONT');
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await untilHolds(() => expect(isAlive(pid)).toBe(false));
 });
 
 test('a stop sends nothing to a pid that is no longer its Redis', async () => {
@@ -209,7 +210,7 @@ test('a program that takes its port reads no password and is not adopted', async
   const read: string[] = [];
   const pid = await pidOf();
   await kill();
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await untilHolds(() => expect(isAlive(pid)).toBe(false));
   const server = await stranger(port, read);
   await untilNotices(1);
   expect(notices).toEqual([

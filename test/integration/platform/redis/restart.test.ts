@@ -118,7 +118,7 @@ describe.concurrent('while Redis is away', () => {
     expect((await post(`${api.url}/v1/directives`, { directives })).status).toBe(202);
     await installation.untilExecuted(({ length }) => length === 2);
     await installation.redis.kill9();
-    const exits = await Promise.all([api, busy, idle].map((child) => child.stop(20_000)));
+    const exits = await Promise.all([api, busy, idle].map((child) => child.stop()));
     expect(exits).toEqual(exits.map(() => ({ code: 0, signal: null })));
   });
 

@@ -2,6 +2,7 @@
  *  It must not need a connection: the bound holds before one. */
 import { expect, test, vi } from 'vitest';
 import { boundedStream } from '../../../../src/http/mcp/endpoint.ts';
+import { untilHolds } from '../../../support/eventually.ts';
 
 const EVENT = new Uint8Array(400);
 const LIMIT = 1_000;
@@ -36,7 +37,7 @@ test('a client that reads gets everything, an event that is larger than the limi
 test('a client that does not read is cut off, and what feeds it is told', async () => {
   const { stream, cancelled } = source(Array.from({ length: 10 }, () => EVENT));
   const bounded = boundedStream(stream, LIMIT);
-  await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
+  await untilHolds(() => expect(cancelled).toHaveBeenCalled());
   await expect(readAll(bounded)).rejects.toThrow('does not read');
 });
 

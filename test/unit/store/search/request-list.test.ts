@@ -2,6 +2,7 @@
  *  It must not need Redis: the index is an array without an end. */
 import { expect, test, vi } from 'vitest';
 import { createRequestList, type RequestListParts } from '../../../../src/store/search/request-list.ts';
+import { untilHolds } from '../../../support/eventually.ts';
 
 const SLICES_OF_A_SEARCH = 42;
 
@@ -39,7 +40,7 @@ test('of the long searches of a tenant one goes on at a time, beside those of an
   const { list, scans, letGoAll } = openList();
   const greedy = Array.from({ length: 10 }, async () => list({ q: 'nothing' }, 'greedy'));
   const other = list({ q: 'nothing' }, 'other');
-  await vi.waitFor(() => expect(scans).toHaveLength(11));
+  await untilHolds(() => expect(scans).toHaveLength(11));
   letGoAll();
   for (let slice = 1; slice < SLICES_OF_A_SEARCH - 1; slice += 1) {
     await settle();
@@ -62,7 +63,7 @@ test('a search that would wait behind too many others ends with what it has foun
   vi.useFakeTimers({ toFake: ['performance'] });
   const { list, scans, letGoAll } = openList();
   const searches = Array.from({ length: 40 }, async () => list({ q: 'nothing' }, 'greedy'));
-  await vi.waitFor(() => expect(scans).toHaveLength(40));
+  await untilHolds(() => expect(scans).toHaveLength(40));
   letGoAll();
   const ended = await Promise.race(searches);
   expect(ended).toMatchObject({ requests: [], next: expect.any(String) });
