@@ -2,6 +2,7 @@
  *  It must never keep a key, nor repeat a call that may have changed something. */
 import type { Problem } from '../../src/contract/problem.ts';
 import { noteReach } from './reach.ts';
+import { inTenant, whyUnchangeable } from './tenant.ts';
 
 /** The service refused. */
 export class Refused extends Error {
@@ -51,10 +52,15 @@ export function holdSessionToken(token: string | null, readAgain: () => Promise<
   onSignedOut = readAgain;
 }
 
-/** `path` begins with `/v1/`. Throws `Refused` or `NoAnswer`. */
+const SESSION = '/v1/session';
+
+/** Reads or changes what is at `path`, which begins with `/v1/`. Throws `Refused` or `NoAnswer`. */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const token = csrf;
-  const response = await ask(method, path, options);
+  const why = method === 'GET' || path === SESSION ? null : whyUnchangeable();
+  if (why !== null)
+    throw new Refused({ type: 'about:blank', title: 'Nothing was changed', detail: why, status: 403, code: 'other_tenant' });
+  const response = await ask(method, method === 'GET' ? inTenant(path) : path, options);
   const body = await bodyOf(response);
   if (response.ok) return body as T;
   const problem = asProblem(body, response);
@@ -84,7 +90,7 @@ async function ask(method: Method, path: string, { body, headers, signal }: Call
     });
     // The session is known without Redis.
     if (isAwayStatus(response.status)) noteReach(false);
-    else if (path !== '/v1/session') noteReach(true);
+    else if (path !== SESSION) noteReach(true);
     return response;
   } catch (error) {
     if (signal?.aborted === true) throw error;

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { safeText } from '../../data/safe-text.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -15,7 +15,7 @@ import './agents.css';
 const EVERY_MS = 10_000;
 
 export function AgentsPage() {
-  const canStart = useMissingScope('submit') === null;
+  const canStart = useWhyNot('submit') === null;
   const { data, error, refetch } = useRead<AgentListing>('/v1/agents', { everyMs: EVERY_MS });
   return (
     <Page title="Agents" isPlace>

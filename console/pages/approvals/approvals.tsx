@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { useNow } from '../../data/use-now.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
@@ -96,8 +96,7 @@ interface BulkBarProps {
 }
 
 function BulkBar({ count, onAsk, onClear }: BulkBarProps) {
-  const missing = useMissingScope('decide');
-  const why = missing === null ? null : `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   const tooMany = count > MOST_CHOSEN ? `At most ${MOST_CHOSEN} at once.` : null;
   return (
     <section className="row" aria-label="Selected items">

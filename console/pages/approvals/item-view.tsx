@@ -5,7 +5,7 @@ import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts
 import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -114,8 +114,7 @@ function Facts({ item }: { item: OpenApproval }) {
 }
 
 function Ways({ item, onAsk }: { item: OpenApproval; onAsk: (asked: Asked) => void }) {
-  const missing = useMissingScope('decide');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   return (
     <div className="row">
       <Button look="primary" why={why} onClick={() => onAsk({ item, decision: 'approve', isEdit: false })}>

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { call } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { Banner, ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -20,7 +20,7 @@ interface RedriveProps {
 }
 
 export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }: RedriveProps) {
-  const missing = useMissingScope('redrive');
+  const why = useWhyNot('redrive');
   const navigate = useNavigate();
   const redrive = useChange(async () =>
     call<Redrive>('POST', '/v1/dead-letters/redrive', {
@@ -46,7 +46,7 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
       actions={
         <Button
           look="danger"
-          why={missing && `needs the scope ${missing}`}
+          why={why}
           disabled={redrive.isPending}
           onClick={act}
         >

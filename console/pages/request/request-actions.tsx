@@ -5,7 +5,7 @@ import type { RequestView } from '../../../src/contract/request/request-view.ts'
 import { call, path } from '../../data/api.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -18,6 +18,7 @@ import { toast } from '../../parts/toast.ts';
 import { AgainDialog } from './again-dialog.tsx';
 import { copiesOf, type Submission } from './copies.ts';
 import { ForkDialog } from './fork-dialog.tsx';
+import { whyArchived } from './request-data.ts';
 import { ResumeDialog } from './resume-dialog.tsx';
 
 /** What a dialog asks about. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
@@ -34,10 +35,10 @@ interface ActionsProps {
 }
 
 export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
-  const cannotSubmit = useMissingScope('submit');
-  const cannotCancel = useMissingScope('cancel');
+  const cannotSubmit = useWhyNot('submit');
+  const cannotCancel = useWhyNot('cancel');
   const isOpen = view.status === 'open';
-  const why = cannotSubmit && `needs the scope ${cannotSubmit}`;
+  const why = cannotSubmit ?? whyArchived(view);
   useKeys({ c: () => void copy(location.href, 'link') });
   return (
     <>
@@ -54,7 +55,7 @@ export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
       {isOpen && (
         <Button
           look="danger"
-          why={cannotCancel && `needs the scope ${cannotCancel}`}
+          why={cannotCancel}
           onClick={() => onAsk({ kind: 'cancel' })}
         >
           Cancel…

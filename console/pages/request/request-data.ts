@@ -7,6 +7,7 @@ import type { RequestView } from '../../../src/contract/request/request-view.ts'
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { call, path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
+import { inTenant } from '../../data/tenant.ts';
 import { type SignalLog, useSignals } from '../../data/use-signals.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 
@@ -62,6 +63,14 @@ export function useRequest(requestId: string): RequestData {
   };
 }
 
+/** View of a request that the archive may have answered; only then it has the instant at which it was archived. */
+export type MaybeArchived = RequestView & { readonly archived_at?: string };
+
+/** Reason why nothing can be done with a request that only the archive has; null: the service still has it. */
+export function whyArchived({ archived_at: at }: MaybeArchived): string | null {
+  return at === undefined ? null : 'This request is archived: it can be read, copied and compared.';
+}
+
 function hasWaitingNotice({ notices = [], directives }: RequestView): boolean {
   const all = [...notices, ...directives.flatMap((each) => each.notices ?? [])];
   return all.some(({ status }) => status === 'waiting');
@@ -97,7 +106,7 @@ function useFolded({ signals }: SignalLog): Folded {
 export function useChildren(requestIds: readonly string[]): ReadonlyMap<string, RequestTimeline> {
   const answers = useQueries({
     queries: requestIds.map((id) => ({
-      queryKey: ['api', path`/v1/requests/${id}/timeline`],
+      queryKey: ['api', inTenant(path`/v1/requests/${id}/timeline`)],
       queryFn: async ({ signal }: { signal: AbortSignal }) =>
         call<RequestTimeline>('GET', path`/v1/requests/${id}/timeline`, { signal }),
       refetchInterval: EVERY_MS * 2,

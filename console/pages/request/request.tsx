@@ -79,7 +79,7 @@ function Top({ view, data: { timeline }, failure, onAsk }: TopProps) {
           <RequestActions view={view} hasFailed={failure !== null} onAsk={onAsk} />
         </div>
       </div>
-      {failure !== null && <FailureView requestId={view.request_id} failure={failure} onAsk={onAsk} />}
+      {failure !== null && <FailureView view={view} failure={failure} onAsk={onAsk} />}
     </>
   );
 }
@@ -116,8 +116,8 @@ function RequestTabs({ view, data, failure, onAsk }: TopProps) {
             <SignalList log={log} />
           </Tabs.Panel>
           <Tabs.Panel value="raw" className="request-panel request-raw">
-            <Json value={view} label="request" room={300} />
-            {timeline !== undefined && <Json value={timeline} label="timeline" room={300} />}
+            <Json value={view} label="request" firstLines={300} />
+            {timeline !== undefined && <Json value={timeline} label="timeline" firstLines={300} />}
           </Tabs.Panel>
         </div>
         <Inspector {...{ view, timeline, data, onAsk }} failedId={failure?.directiveId ?? null} />

@@ -21,6 +21,12 @@ export interface RequestRowProps {
   readonly onSelect: (index: number, isRange: boolean) => void;
 }
 
+/** Address of the page of a request; in a list of all tenants it names the tenant. */
+export function placeOf({ request_id: requestId, tenant }: ListedRequest) {
+  const params = { requestId } as never;
+  return { to: '/requests/$requestId', params, search: (tenant === undefined ? {} : { of: tenant }) as never };
+}
+
 export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
   const { row, index, top, isActive, isSelected, readAt, onSelect } = props;
   const { request_id: id, status } = row;
@@ -49,7 +55,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
         <Status of={status} />
       </span>
       <span role="gridcell" className="mono">
-        <Link to="/requests/$requestId" params={{ requestId: id } as never} tabIndex={-1} title={id}>
+        <Link {...placeOf(row)} tabIndex={-1} title={id}>
           {shortId(id)}
         </Link>
       </span>
@@ -107,6 +113,7 @@ function Asked({ row }: { row: ListedRequest }) {
         </span>
       )}
       <Text>{text}</Text>
+      {row.tenant !== undefined && <span className="request-tag">tenant {row.tenant}</span>}
       {row.archived === true && <span className="request-tag">archived</span>}
       {(row.scores ?? []).map(({ name, value, passed }) => (
         <span key={name} className="request-tag">

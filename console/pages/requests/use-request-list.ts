@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
-import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
+import { ageOf, extended, keyOf, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
 
 const EVERY_MS = 2_000;
 const PAGE = 100;
@@ -111,7 +111,7 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
     listing,
     error,
     isCut: next !== null && rows.shown.length >= MOST_ROWS,
-    ageOf: (row) => ageOf(row, readAt.get(row.request_id), latest),
+    ageOf: (row) => ageOf(row, readAt.get(keyOf(row)), latest),
     see,
     more,
     showNew,
@@ -127,12 +127,9 @@ function withFirst(old: State, page: RequestListing, isStill: boolean): State {
 
 function read(state: State, { requests }: RequestListing): State {
   const latest = Date.now();
-  const page = new Set(requests.map(({ request_id: id }) => id));
+  const page = new Set(requests.map(keyOf));
   const readAt = new Map(
-    state.rows.shown.map(({ request_id: id }) => [
-      id,
-      page.has(id) ? latest : (state.readAt.get(id) ?? latest),
-    ]),
+    state.rows.shown.map(keyOf).map((key) => [key, page.has(key) ? latest : (state.readAt.get(key) ?? latest)]),
   );
   return { ...state, error: null, latest, readAt };
 }

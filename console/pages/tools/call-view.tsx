@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import { call, path } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { durationText } from '../../data/shown.ts';
 import { useSignals } from '../../data/use-signals.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
@@ -70,13 +70,13 @@ function Progress({ of: { progress, message, status } }: { of: CallState }) {
 }
 
 function CancelButton({ requestId }: { requestId: string }) {
-  const missing = useMissingScope('cancel');
+  const why = useWhyNot('cancel');
   const cancel = useChange(() => call('POST', path`/v1/requests/${requestId}/cancel`, { body: {} }));
   return (
     <>
       <Button
         look="danger"
-        why={missing && `needs the scope ${missing}`}
+        why={why}
         disabled={cancel.isPending}
         onClick={() => cancel.mutate(undefined)}
       >

@@ -3,7 +3,7 @@
 import { type SubmitEvent, useState } from 'react';
 import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
 import { NoAnswer, Refused } from '../../data/api.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -101,10 +101,10 @@ function wholeFault(faults: readonly FieldFault[]): string | null {
 }
 
 function Actions({ form, tool, isPending }: { form: FormState; tool: ListedTool; isPending: boolean }) {
-  const missing = useMissingScope('submit');
+  const why = useWhyNot('submit');
   return (
     <div className="row">
-      <Button type="submit" look="primary" why={missing && `needs the scope ${missing}`} disabled={isPending}>
+      <Button type="submit" look="primary" why={why} disabled={isPending}>
         <span>
           Call <Text>{tool.name}</Text>
           {tool.effect === 'once' && '…'}
