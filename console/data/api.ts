@@ -36,7 +36,7 @@ export function isAway(error: unknown): boolean {
   return error instanceof NoAnswer || (error instanceof Refused && isAwayStatus(error.problem.status));
 }
 
-/** Of the service without its Redis, and of a proxy without the service. A 500 is a fault of one call. */
+/** Status of a service without its Redis, and of a proxy without the service. A 500 is a fault of one call. */
 function isAwayStatus(status: number): boolean {
   return status > 500;
 }
@@ -46,7 +46,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 let csrf: string | null = null;
 let onSignedOut: () => Promise<void> = async () => {};
 
-/** Of the session; null: there is none. `readAgain` is called when the service no longer knows it, and holds the new one. */
+/** Holds the token of the session; null: none. `readAgain` is called when the service no longer knows it, and holds the new one. */
 export function holdSessionToken(token: string | null, readAgain: () => Promise<void>): void {
   csrf = token;
   onSignedOut = readAgain;
@@ -59,7 +59,13 @@ export async function call<T>(method: Method, path: string, options: CallOptions
   const token = csrf;
   const why = method === 'GET' || path === SESSION ? null : whyUnchangeable();
   if (why !== null)
-    throw new Refused({ type: 'about:blank', title: 'Nothing was changed', detail: why, status: 403, code: 'other_tenant' });
+    throw new Refused({
+      type: 'about:blank',
+      title: 'Nothing was changed',
+      detail: why,
+      status: 403,
+      code: 'other_tenant',
+    });
   const response = await ask(method, method === 'GET' ? inTenant(path) : path, options);
   const body = await bodyOf(response);
   if (response.ok) return body as T;

@@ -14,7 +14,7 @@ const EVERY_MS = 60_000;
 /** All tabs share the cookie: each reads the session anew when another one changes it. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('adjutant.session');
 
-/** What this page saw of a session that is over; null: it has seen none, or somebody signed out here. */
+/** A session that ended while this page was open; null: none, or it was ended here. */
 export interface EndedSession {
   readonly at: string;
   /** Its time was over. */

@@ -20,7 +20,7 @@ export function showTenant(next: ShownTenant): void {
 }
 
 /** Lists that all tenants have together; of one request the URL names the tenant. */
-const OF_ALL = /^\/v1\/(?:requests|stats|approvals|dead-letters|schedules)(?:\?|$)/;
+const OF_ALL = /^\/v1\/(?:requests|stats|approvals|dead-letters(?:\/groups)?|schedules)(?:\?|$)/;
 /** Data of a tenant. Agents, tools, lanes and processes belong to the installation. */
 const OF_TENANT = /^\/v1\/(?:requests|stats|approvals|dead-letters|schedules|search|budgets)(?:[/?]|$)/;
 
@@ -36,6 +36,35 @@ export function inTenant(path: string): string {
   const tenant = tenantOf(path);
   if (tenant === '' || !OF_TENANT.test(path) || /[?&]tenant=/.test(path)) return path;
   return `${path}${path.includes('?') ? '&' : '?'}tenant=${encodeURIComponent(tenant)}`;
+}
+
+/** Entry of a list; only lists of all tenants name its tenant. */
+interface Listed {
+  readonly request_id: string;
+  readonly tenant?: unknown;
+}
+
+/** Tenant that an entry of a list of all tenants names; undefined: the list is of one. */
+export function tenantIn(entry: object): string | undefined {
+  return 'tenant' in entry && typeof entry.tenant === 'string' ? entry.tenant : undefined;
+}
+
+/** Key of an entry, unique in lists of all tenants as well. */
+export function keyOf(entry: Listed): string {
+  const tenant = tenantIn(entry);
+  return tenant === undefined ? entry.request_id : `${tenant}~${entry.request_id}`;
+}
+
+/** Address of the page of a request. */
+export function placeOf(entry: Listed) {
+  const params = { requestId: entry.request_id } as never;
+  return { to: '/requests/$requestId', params, search: { of: tenantIn(entry) } as never } as const;
+}
+
+/** The path with the tenant that an entry names. */
+export function pathOf(path: string, entry: object): string {
+  const tenant = tenantIn(entry);
+  return tenant === undefined ? path : `${path}?tenant=${encodeURIComponent(tenant)}`;
 }
 
 /** Reason why nothing can be changed now; null: changes concern what is shown. */

@@ -40,7 +40,10 @@ function Choice() {
   const items = [
     item('', OPERATORS),
     item(ALL_TENANTS, 'All tenants'),
-    ...names.toSorted().slice(0, MOST_NAMES).map((name) => item(name, name)),
+    ...names
+      .toSorted()
+      .slice(0, MOST_NAMES)
+      .map((name) => item(name, name)),
     { text: 'Another tenant…', onChoose: () => setNaming(true) },
   ];
   const shown = chosen === ALL_TENANTS ? 'All tenants' : chosen === '' ? OPERATORS : chosen;

@@ -11,6 +11,7 @@ const FIRST_CHARACTERS = 4_096;
 /** More is never drawn: a download has it. */
 const MOST_CHARACTERS = 262_144;
 const FOLDED_LINES = 24;
+const LONGEST_LINE = 120;
 
 export interface CodeProps {
   readonly children: string;
@@ -26,6 +27,7 @@ export function Code({ children, label, fileName = 'payload.txt' }: CodeProps) {
   const isCut = shown.length < children.length;
   return (
     <CodeFrame
+      isLine={children.length <= LONGEST_LINE && !children.includes('\n')}
       text={() => children}
       label={label}
       fileName={children.length > FIRST_CHARACTERS ? fileName : null}
@@ -40,6 +42,8 @@ export function Code({ children, label, fileName = 'payload.txt' }: CodeProps) {
 }
 
 export interface CodeFrameProps {
+  /** Whether the buttons are beside the content, which is one short line. Default: no. */
+  readonly isLine?: boolean;
   /** The whole content. */
   readonly text: () => string;
   readonly label: string;
@@ -53,9 +57,9 @@ export interface CodeFrameProps {
 }
 
 /** The frame of a text, a tree or a comparison: its content, and the buttons that show more, download and copy. */
-export function CodeFrame({ text, label, fileName, onMore, note, children }: CodeFrameProps) {
+export function CodeFrame({ isLine = false, text, label, fileName, onMore, note, children }: CodeFrameProps) {
   return (
-    <div className="code">
+    <div className={isLine ? 'code code-line' : 'code'}>
       {children}
       <div className="code-actions">
         {note}

@@ -7,7 +7,11 @@ import { toast } from './toast.ts';
 /** `text`: a function where the text is made when it is copied. */
 export function CopyButton({ text, what }: { text: string | (() => string); what: string }) {
   return (
-    <Button look="ghost" aria-label={`Copy ${what}`} onClick={() => void copy(typeof text === 'string' ? text : text(), what)}>
+    <Button
+      look="ghost"
+      aria-label={`Copy ${what}`}
+      onClick={() => void copy(typeof text === 'string' ? text : text(), what)}
+    >
       <Icon name="copy" />
     </Button>
   );

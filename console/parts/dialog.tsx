@@ -12,9 +12,9 @@ export interface DialogProps {
   readonly children: ReactNode;
   /** The buttons that act; beside them there is always one that closes. */
   readonly actions?: ReactNode;
-  /** Of the button that closes. Default: `Close`. */
+  /** Text of the button that closes. Default: `Close`. */
   readonly closeText?: string;
-  /** What has the focus first: the way out, or the first input. Default: the way out. */
+  /** Element that has the focus first: the way out, or the first input. Default: the way out. */
   readonly focus?: 'close' | 'first';
 }
 

@@ -1,7 +1,16 @@
 /** Two JSON values as lines of one tree, with the lines that only one of them has.
  *  Never makes more lines than its limit. Members are compared by name; a list, between its equal beginning and end, by place. */
 import { isObject } from '../../src/contract/json/json-object.ts';
-import { addLines, type JsonLine, type JsonPlace, lineOf, type LineOptions, pathTo, type Side, unwrapped } from './json-lines.ts';
+import {
+  addLines,
+  type JsonLine,
+  type JsonPlace,
+  lineOf,
+  type LineOptions,
+  pathTo,
+  type Side,
+  unwrapped,
+} from './json-lines.ts';
 
 /** The values to compare. An absent one is no value, which JSON has no word for. */
 export interface ComparedValues {

@@ -92,7 +92,18 @@ export function lineOf(
   const isFixed = members === null ? text.length <= LONGEST_TEXT : members.length === 0;
   const id = side === undefined ? path : `${SIGNS[side]}${path}`;
   const isOpen = isFixed ? null : (folds.get(id) ?? open.has(id));
-  return { id, path, depth, key, kind: kindOf(value), text, isOpen, isText, value: given, ...(side && { side }) };
+  return {
+    id,
+    path,
+    depth,
+    key,
+    kind: kindOf(value),
+    text,
+    isOpen,
+    isText,
+    value: given,
+    ...(side && { side }),
+  };
 }
 
 /** Containers that are open at first, breadth first, as long as their members fit into so many lines. */

@@ -41,7 +41,11 @@ export function Json({ value, label, firstLines = FIRST_LINES, keyIdOf = encrypt
     ({ folds, limit, words }: Shown): Drawn => {
       const found = findInJson(value, words);
       const open = new Set([...first, ...found.open]);
-      return { ...jsonLines(value, { folds, open, limit }), matches: new Set(found.matches), isMore: found.isCut };
+      return {
+        ...jsonLines(value, { folds, open, limit }),
+        matches: new Set(found.matches),
+        isMore: found.isCut,
+      };
     },
     [value, first],
   );
@@ -90,7 +94,9 @@ function matchesIn({ lines }: JsonTree, words: string): ReadonlySet<string> {
   const wanted = words.toLowerCase();
   if (wanted === '') return new Set();
   const isMatch = ({ key, kind, text }: JsonLine): boolean =>
-    String(key ?? '').toLowerCase().includes(wanted) ||
+    String(key ?? '')
+      .toLowerCase()
+      .includes(wanted) ||
     (kind !== 'object' && kind !== 'array' && text.toLowerCase().includes(wanted));
   return new Set(lines.filter(isMatch).map(({ id }) => id));
 }
@@ -146,7 +152,12 @@ function Tree({ read, text, label, children }: TreeProps) {
       }
     >
       {(lines.length > LINES_OF_SEARCH || words !== '') && (
-        <Search words={words} found={`${matches.size}${isMore ? '+' : ''} found`} label={label} onSearch={search} />
+        <Search
+          words={words}
+          found={`${matches.size}${isMore ? '+' : ''} found`}
+          label={label}
+          onSearch={search}
+        />
       )}
       <Lines
         {...{ lines, label, fold, activate, matches }}
@@ -263,7 +274,9 @@ function Line({ id, line, isActive, isMatch, onChoose }: LineProps) {
       aria-level={depth + 1}
       aria-selected={isActive}
       {...(isOpen === null ? {} : { 'aria-expanded': isOpen })}
-      className={['json-line', isMatch ? 'json-match' : '', side === undefined ? '' : `json-of-${side}`].join(' ')}
+      className={['json-line', isMatch ? 'json-match' : '', side === undefined ? '' : `json-of-${side}`].join(
+        ' ',
+      )}
       style={{ paddingLeft: Math.min(depth, 24) * 14 }}
       onClick={onChoose}
     >

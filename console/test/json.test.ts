@@ -83,7 +83,10 @@ test('two values are one tree with the members that only one has, JSON in texts 
 test('an item that was inserted into a list is one difference, and lines end at the limit', () => {
   expect(signed(['a', 'b', 'c'], ['a', 'new', 'b', 'c'])).toEqual(['  $ 4 items', '+ $[1] new']);
   expect(signed(['a', 'b', 'c'], ['b', 'c'])).toEqual(['  $ 2 items', '- $[0] a']);
-  const cut = differenceLines({ a: [1, 2, 3], b: [4, 5, 6] }, { ...all, open: new Set(), limit: 3, isWhole: false });
+  const cut = differenceLines(
+    { a: [1, 2, 3], b: [4, 5, 6] },
+    { ...all, open: new Set(), limit: 3, isWhole: false },
+  );
   expect([cut.lines.length, cut.isCut]).toEqual([3, true]);
   const ids = differ({ x: [1] }, { x: { y: 1 } }).lines.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

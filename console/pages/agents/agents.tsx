@@ -22,7 +22,7 @@ export function AgentsPage() {
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.agents.length === 0 && (
         <Empty title="No agent is known." command="npx adjutant engine">
-          Agents of <code>adjutant.json</code> are here while an engine runs.
+          Agents of <code>adjutant.json</code> are listed while an engine runs.
         </Empty>
       )}
       {data !== undefined && data.agents.length > 0 && (
@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
   { name: 'Tools', isMinor: true, cell: ({ tools }) => <Text>{toolsWords(tools)}</Text> },
 ];
 
-/** Not offered to a key that may not start one. */
+/** Absent for keys that may not start a run. */
 const START: Column<ListedAgent> = {
   name: 'New run',
   cell: ({ name }) => (

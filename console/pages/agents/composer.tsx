@@ -130,6 +130,6 @@ function Options({ texts, fault, onWrite }: OptionsProps) {
 }
 
 function labelOf(talk: Talk | null): string {
-  if (talk === null) return 'What should it do?';
-  return talk.isRunning ? 'Say something to the run' : 'Go on in this conversation';
+  if (talk === null) return 'Task';
+  return talk.isRunning ? 'Message to the run' : 'Next message of this conversation';
 }

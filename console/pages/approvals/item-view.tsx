@@ -6,6 +6,7 @@ import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
+import { placeOf } from '../../data/tenant.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -68,7 +69,7 @@ function Arguments({ item }: { item: OpenApproval }) {
   return value === null ? <Code label="arguments">{text}</Code> : <Json value={value} label="arguments" />;
 }
 
-/** What happens without a decision. */
+/** The consequence of no decision. */
 function endWords({ kind, agent }: OpenApproval): string {
   if (kind === 'question') return 'it is declined';
   return agent === null ? 'the call fails' : 'the run fails';
@@ -87,11 +88,7 @@ function EffectLine({ item }: { item: OpenApproval }) {
 
 function Facts({ item }: { item: OpenApproval }) {
   const link = (
-    <Link
-      className="approvals-link"
-      to="/requests/$requestId"
-      params={{ requestId: item.request_id } as never}
-    >
+    <Link className="approvals-link" {...placeOf(item)}>
       <Text mono>{item.request_id}</Text>
     </Link>
   );

@@ -36,7 +36,8 @@ export function Turn({ turn, sides }: TurnProps) {
   );
 }
 
-function differencesOf({ a, b, asked, answered, calls }: ComparedTurn): string[] {
+function differencesOf({ a, b, asked, answered, calls, ...turn }: ComparedTurn): string[] {
+  if ('taken_over' in turn) return ['taken over by the fork'];
   if (b === null) return ['only the first run has it'];
   if (a === null) return ['only the second run has it'];
   return [

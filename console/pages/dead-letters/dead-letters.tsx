@@ -63,7 +63,7 @@ function Letters({ filter }: { filter: LettersFilter }) {
     <section className="stack" aria-label="Dead letters, the oldest first">
       <Actions filter={filter} picked={picked} hasAny={letters.length > 0} onRedrive={setScope} />
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
-      {data !== undefined && letters.length === 0 && <Empty title="None of them fits the filter." />}
+      {data !== undefined && letters.length === 0 && <Empty title="No dead letter matches the filter." />}
       {letters.length > 0 && <LetterTable letters={letters} chosen={chosen} onChoose={choose} />}
       {typeof data?.next === 'string' && limit < MOST_LETTERS && (
         <div>

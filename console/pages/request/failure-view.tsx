@@ -26,14 +26,15 @@ const WORDS: Readonly<Record<WayOn, string>> = {
 export function FailureView({ view, failure, onAsk }: FailureViewProps) {
   const { error, directiveId, ways } = failure;
   const [isRedriving, setRedriving] = useState(false);
-  const why = useWhyNot('submit') ?? whyArchived(view);
+  const whyNot = useWhyNot('submit');
+  const whyOf = (way: WayOn): string | null => whyNot ?? (way === 'again' ? null : whyArchived(view));
   const [proposed, ...others] = ways;
   const button = (way: WayOn | undefined, look: 'primary' | 'plain') =>
     way !== undefined && (
       <Button
         key={way}
         look={look}
-        why={why}
+        why={whyOf(way)}
         onClick={() => (way === 'redrive' ? setRedriving(true) : onAsk({ kind: way }))}
       >
         {WORDS[way]}

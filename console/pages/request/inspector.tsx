@@ -23,7 +23,7 @@ import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { ApprovalBox, type OpenApproval } from './approval-box.tsx';
 import type { ModelStep, ToolCall } from './conversation.ts';
-import { ErrorView } from './conversation-view.tsx';
+import { ErrorView, Recorded } from './conversation-view.tsx';
 import { ModelFacts } from './model-facts.tsx';
 import { NoticeList } from './notice-list.tsx';
 import { QuestionBox } from './question-box.tsx';
@@ -205,7 +205,7 @@ const MODEL_CALL = /^model-(?<turn>\d{1,7})$/;
 function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) {
   const { id, type, name, status, error, attempts, ended_at: ended } = directive;
   const [isRedriving, setRedriving] = useState(false);
-  const why = useWhyNot('submit') ?? whyArchived(view);
+  const why = useWhyNot('submit');
   const turn = view.run === undefined ? undefined : MODEL_CALL.exec(id)?.groups?.['turn'];
   const isAlone = view.run === undefined && view.directives.length === 1;
   if (ended === null) return null;
@@ -241,7 +241,7 @@ function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) 
         </Link>
       )}
       {status === 'failed' && attempts.length > 0 && view.run === undefined && !isAlone && (
-        <Button why={why} onClick={() => setRedriving(true)}>
+        <Button why={why ?? whyArchived(view)} onClick={() => setRedriving(true)}>
           Redrive…
         </Button>
       )}
@@ -301,6 +301,7 @@ function DirectiveOutput({ directive: { id, error }, timeline, data, failedId }:
   return (
     <>
       {failure !== null && failedId !== id && <ErrorView error={failure} />}
+      <Recorded of={tool?.recorded ?? null} />
       {tool?.arguments !== undefined && <Json value={tool.arguments} label="arguments" />}
       {tool?.result && (
         <ResultView payload={tool.result.payload} requestId={timeline.request_id} callId={id} />

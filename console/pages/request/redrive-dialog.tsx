@@ -42,14 +42,9 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
       isOpen={isOpen}
       onClose={onClose}
       title="Redrive this directive?"
-      closeText="Leave it"
+      closeText="Cancel"
       actions={
-        <Button
-          look="danger"
-          why={why}
-          disabled={redrive.isPending}
-          onClick={act}
-        >
+        <Button look="danger" why={why} disabled={redrive.isPending} onClick={act}>
           Redrive one directive
         </Button>
       }

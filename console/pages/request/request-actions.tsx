@@ -1,4 +1,4 @@
-/** What can be done with the whole request: send a message, resume, run again, fork, cancel, copy, open the trace.
+/** Actions on the whole request: send a message, resume, run again, fork, cancel, copy, open the trace.
  *  Never repeats an action by itself. */
 import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
@@ -18,10 +18,9 @@ import { toast } from '../../parts/toast.ts';
 import { AgainDialog } from './again-dialog.tsx';
 import { copiesOf, type Submission } from './copies.ts';
 import { ForkDialog } from './fork-dialog.tsx';
-import { whyArchived } from './request-data.ts';
 import { ResumeDialog } from './resume-dialog.tsx';
 
-/** What a dialog asks about. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
+/** The action that a dialog confirms. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
 export type Act =
   | { readonly kind: 'say' | 'resume' | 'cancel' }
   | { readonly kind: 'again'; readonly directiveId?: string }
@@ -38,7 +37,7 @@ export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
   const cannotSubmit = useWhyNot('submit');
   const cannotCancel = useWhyNot('cancel');
   const isOpen = view.status === 'open';
-  const why = cannotSubmit ?? whyArchived(view);
+  const why = cannotSubmit;
   useKeys({ c: () => void copy(location.href, 'link') });
   return (
     <>
@@ -53,11 +52,7 @@ export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
         </Button>
       )}
       {isOpen && (
-        <Button
-          look="danger"
-          why={cannotCancel}
-          onClick={() => onAsk({ kind: 'cancel' })}
-        >
+        <Button look="danger" why={cannotCancel} onClick={() => onAsk({ kind: 'cancel' })}>
           Cancel…
         </Button>
       )}
@@ -193,7 +188,7 @@ function CancelDialog({ view, isOpen, onClose }: DialogState & { view: RequestVi
       isOpen={isOpen}
       onClose={onClose}
       title="Cancel this request?"
-      closeText="Keep it"
+      closeText="Keep open"
       actions={
         <Button look="danger" disabled={cancel.isPending} onClick={act}>
           Cancel the request

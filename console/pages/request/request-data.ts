@@ -1,5 +1,5 @@
-/** What the page of a request reads: its view, its timeline, its signals; read anew when something happened.
- *  It must never read anew for each piece of text. */
+/** Data of the page of a request: its view, its timeline, its signals; read anew when something happened.
+ *  Never reads anew for each part of a text. */
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
@@ -12,7 +12,7 @@ import { type SignalLog, useSignals } from '../../data/use-signals.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 
 const EVERY_MS = 2_000;
-/** Of what has ended: somebody is still to be notified of it. */
+/** Interval of a request that has ended and whose notices are under way. */
 const WHILE_NOTIFYING_MS = 3_000;
 /** The timeline reads the log again: of a long one less often. */
 const PER_SIGNAL_MS = 0.05;
@@ -68,7 +68,7 @@ export type MaybeArchived = RequestView & { readonly archived_at?: string };
 
 /** Reason why nothing can be done with a request that only the archive has; null: the service still has it. */
 export function whyArchived({ archived_at: at }: MaybeArchived): string | null {
-  return at === undefined ? null : 'This request is archived: it can be read, copied and compared.';
+  return at === undefined ? null : 'This request is archived: run it again, or fork it.';
 }
 
 function hasWaitingNotice({ notices = [], directives }: RequestView): boolean {
@@ -80,7 +80,7 @@ interface Folded {
   readonly log: readonly Signal[];
   readonly conversation: Conversation;
   read: number;
-  /** Signals that are more than a piece of text or progress. */
+  /** Signals that are more than a part of a text or progress. */
   happened: number;
 }
 

@@ -14,6 +14,7 @@ import { safeText } from '../../data/safe-text.ts';
 import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
+import { ForeignRunFact } from './foreign-run.tsx';
 import { NoticeList } from './notice-list.tsx';
 import { type MaybeArchived, useNow } from './request-data.ts';
 
@@ -67,6 +68,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
           <b>{countText(view.directives.length)}</b> {view.directives.length === 1 ? 'step' : 'steps'}
         </span>
         <Parent timeline={timeline} />
+        <ForeignRunFact requestId={view.request_id} />
         <Origin view={view} />
         <Descendants view={view} />
         <OfSchedule requestId={view.request_id} />
@@ -76,7 +78,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
   );
 }
 
-/** Of the run; of a lone directive, which has no other place to be seen at once. */
+/** Notices of the run, or of a lone directive, which has no other place to be seen at once. */
 function noticesOf({ notices, directives }: RequestView): RequestView['notices'] {
   return notices ?? (directives.length === 1 ? directives[0]?.notices : undefined);
 }

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { clockText, durationText, moneyText, shortId } from '../../data/shown.ts';
+import { placeOf } from '../../data/tenant.ts';
 import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -19,12 +20,6 @@ export interface RequestRowProps {
   /** It may have changed since, milliseconds; null: it was read just now. */
   readonly readAt: number | null;
   readonly onSelect: (index: number, isRange: boolean) => void;
-}
-
-/** Address of the page of a request; in a list of all tenants it names the tenant. */
-export function placeOf({ request_id: requestId, tenant }: ListedRequest) {
-  const params = { requestId } as never;
-  return { to: '/requests/$requestId', params, search: (tenant === undefined ? {} : { of: tenant }) as never };
 }
 
 export const RequestRow = memo(function RequestRow(props: RequestRowProps) {

@@ -4,12 +4,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import { keyOf, placeOf } from '../../data/tenant.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { copy } from '../../parts/copy-button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { type ColumnName, COLUMNS } from './list-menus.tsx';
-import { placeOf, RequestRow } from './request-row.tsx';
-import { keyOf, type Seen, type Sort } from './rows.ts';
+import { RequestRow } from './request-row.tsx';
+import type { Seen, Sort } from './rows.ts';
 
 const ROW_PX = 32;
 const TOUCH_ROW_PX = 64;
@@ -21,7 +22,7 @@ export interface RequestsGridProps {
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (ids: ReadonlySet<string>) => void;
   readonly onMore: () => void;
-  /** Whether somebody has scrolled down. */
+  /** Whether the list is scrolled down. */
   readonly onAway: (isAway: boolean) => void;
   /** Which rows are in sight. */
   readonly onSeen: (seen: Seen) => void;

@@ -1,6 +1,7 @@
-/** The rows of the list while it is live: what is shown, and what is new and waits.
- *  It must never move a row under somebody's eyes: new ones come when they are asked for. */
+/** The rows of the list while it is live: the shown ones, and new ones that wait.
+ *  Never moves a row while it is read: new ones come when they are asked for. */
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import { keyOf } from '../../data/tenant.ts';
 
 export interface Rows {
   /** Newest first. */
@@ -11,14 +12,9 @@ export interface Rows {
   readonly hasGap: boolean;
 }
 
-/** Key of a row, unique in lists of all tenants as well. It is the id in the cursor of a page. */
-export function keyOf({ request_id: id, tenant }: Pick<ListedRequest, 'request_id' | 'tenant'>): string {
-  return tenant === undefined ? id : `${tenant}~${id}`;
-}
-
 export const NO_ROWS: Rows = { shown: [], held: [], hasGap: false };
 
-/** The first page, read anew. `isStill`: somebody scrolls or selects, so only rows that are there change. */
+/** The first page, read anew. `isStill`: the list is scrolled or has a selection, so only shown rows change. */
 export function refreshed(
   old: Rows,
   page: readonly ListedRequest[],
@@ -96,7 +92,7 @@ export function ageOf(row: ListedRequest, readAt: number | undefined, latest: nu
   return readAt;
 }
 
-/** What an action is about: of the chosen rows those that the list has. */
+/** Rows that an action concerns: of the chosen ones those that the list has. */
 export function chosenOf(
   rows: readonly ListedRequest[],
   selected: ReadonlySet<string>,

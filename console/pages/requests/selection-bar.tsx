@@ -1,4 +1,4 @@
-/** What can be done with the chosen requests: cancel or redrive, both shown before they are done, and compare two of them.
+/** Actions on the chosen requests: cancel or redrive, both shown before they are done, and compare two of them.
  *  Never cancels or redrives without a second, named choice. */
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -4,7 +4,8 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
-import { ageOf, extended, keyOf, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
+import { keyOf } from '../../data/tenant.ts';
+import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
 
 const EVERY_MS = 2_000;
 const PAGE = 100;
@@ -30,10 +31,10 @@ export interface RequestList {
 interface State {
   readonly rows: Rows;
   readonly listing: RequestListing | null;
-  /** Of the page that follows the last row; null: there is none. */
+  /** Cursor of the page that follows the last row; null: there is none. */
   readonly next: string | null;
   readonly error: Error | null;
-  /** Of each row, milliseconds. */
+  /** Instant at which each row was read, milliseconds. */
   readonly readAt: ReadonlyMap<string, number>;
   readonly latest: number;
 }
@@ -129,7 +130,9 @@ function read(state: State, { requests }: RequestListing): State {
   const latest = Date.now();
   const page = new Set(requests.map(keyOf));
   const readAt = new Map(
-    state.rows.shown.map(keyOf).map((key) => [key, page.has(key) ? latest : (state.readAt.get(key) ?? latest)]),
+    state.rows.shown
+      .map(keyOf)
+      .map((key) => [key, page.has(key) ? latest : (state.readAt.get(key) ?? latest)]),
   );
   return { ...state, error: null, latest, readAt };
 }

@@ -69,7 +69,7 @@ export function ScheduleDialog({ id, act, onClose, onDeleted }: ScheduleDialogPr
       isOpen
       onClose={onClose}
       title={`${verb} ${id}?`}
-      closeText="Leave it"
+      closeText="Cancel"
       actions={
         <Button look={act === 'delete' ? 'danger' : 'primary'} disabled={change.isPending} onClick={send}>
           {verb}

@@ -74,12 +74,7 @@ function CancelButton({ requestId }: { requestId: string }) {
   const cancel = useChange(() => call('POST', path`/v1/requests/${requestId}/cancel`, { body: {} }));
   return (
     <>
-      <Button
-        look="danger"
-        why={why}
-        disabled={cancel.isPending}
-        onClick={() => cancel.mutate(undefined)}
-      >
+      <Button look="danger" why={why} disabled={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
         Cancel
       </Button>
       {cancel.error !== null && <ErrorBanner error={cancel.error} />}
@@ -87,7 +82,7 @@ function CancelButton({ requestId }: { requestId: string }) {
   );
 }
 
-/** A `once` call of which nobody knows whether it happened is said to be one. */
+/** A `once` call whose outcome is unknown is marked as such. */
 function Failure({ error: { type, message, details } }: { error: CallError }) {
   const isUnknown = type === 'outcome_unknown' || details['outcome'] === 'unknown';
   return (
@@ -97,7 +92,7 @@ function Failure({ error: { type, message, details } }: { error: CallError }) {
           <Text>{type}</Text>
         </code>{' '}
         <Text>{message}</Text>
-        {isUnknown && <p>It may have happened: look at its target before you call it again.</p>}
+        {isUnknown && <p>It may have happened: check its target before you call it again.</p>}
       </Banner>
       {Object.keys(details).length > 0 && (
         <details>

@@ -131,20 +131,14 @@ function OnceDialog({ name, args, onClose, onCall }: OnceDialogProps) {
     </Button>
   );
   return (
-    <Dialog
-      isOpen={args !== null}
-      onClose={onClose}
-      title={`Call ${name}?`}
-      closeText="Do not call"
-      actions={act}
-    >
+    <Dialog isOpen={args !== null} onClose={onClose} title={`Call ${name}?`} closeText="Cancel" actions={act}>
       <p>Its effect is once: each call acts once more, and it cannot be taken back.</p>
       <Json value={args} label="arguments" />
     </Dialog>
   );
 }
 
-/** What belongs to a field is shown there too. */
+/** Faults of a field are shown at the field as well. */
 function faultsOf(error: Error, fields: readonly FormField[]): FieldFault[] {
   const errors = error instanceof Refused ? (error.problem.errors ?? []) : [];
   return placedFaults(errors, fields).filter(({ path }) => path.length > 0);
