@@ -7,7 +7,7 @@ import { useSession } from '../data/session.ts';
 import { ALL_TENANTS } from '../data/tenant.ts';
 import { useUrlState } from '../data/url-state.ts';
 import { Button } from '../parts/button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { AskDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Menu } from '../parts/menu.tsx';
@@ -71,16 +71,13 @@ function Choice() {
 function NameDialog({ onClose, onName }: { onClose: () => void; onName: (name: string) => void }) {
   const [name, type] = useState('');
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title="Show another tenant"
       focus="first"
-      actions={
-        <Button look="primary" disabled={name.trim() === ''} onClick={() => onName(name.trim())}>
-          Show
-        </Button>
-      }
+      verb="Show"
+      isOff={name.trim() === ''}
+      onAct={() => onName(name.trim())}
     >
       <TextField
         label="Tenant"
@@ -90,6 +87,6 @@ function NameDialog({ onClose, onName }: { onClose: () => void; onName: (name: s
         value={name}
         onChange={({ target }) => type(target.value)}
       />
-    </Dialog>
+    </AskDialog>
   );
 }

@@ -5,9 +5,8 @@ import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { call } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
-import { Banner, ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Banner } from '../../parts/banner.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.ts';
 
 interface RedriveProps {
@@ -38,16 +37,17 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
       },
     });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Redrive this directive?"
       closeText="Cancel"
-      actions={
-        <Button look="danger" why={why} disabled={redrive.isPending} onClick={act}>
-          Redrive one directive
-        </Button>
-      }
+      verb="Redrive one directive"
+      look="danger"
+      why={why}
+      isOff={redrive.isPending}
+      onAct={act}
+      error={redrive.error}
     >
       <p>
         A redrive executes the directive again, as a new one. A run that has ended does not go on with it:
@@ -58,7 +58,6 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
           It may have happened: redriving may repeat it. See first whether the work was done.
         </Banner>
       )}
-      {redrive.error !== null && <ErrorBanner error={redrive.error} />}
-    </Dialog>
+    </AskDialog>
   );
 }

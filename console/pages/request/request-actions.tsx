@@ -7,10 +7,9 @@ import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { copy } from '../../parts/copy-button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
@@ -153,25 +152,23 @@ function SayDialog({ requestId, isOpen, onClose }: DialogState & { requestId: st
       },
     });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Send a message to the run"
       focus="first"
-      actions={
-        <Button look="primary" disabled={text.trim() === '' || say.isPending} onClick={send}>
-          Send
-        </Button>
-      }
+      verb="Send"
+      isOff={text.trim() === '' || say.isPending}
+      onAct={send}
+      error={say.error}
     >
-      {say.error !== null && <ErrorBanner error={say.error} />}
       <TextAreaField
         label="Message"
         hint="The run reads it before its next model call."
         value={text}
         onChange={({ target }) => type(target.value)}
       />
-    </Dialog>
+    </AskDialog>
   );
 }
 
@@ -184,16 +181,16 @@ function CancelDialog({ view, isOpen, onClose }: DialogState & { view: RequestVi
   const running = open.filter(({ status }) => status === 'running').length;
   const act = (): void => cancel.mutate(undefined, { onSuccess: onClose });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Cancel this request?"
       closeText="Keep open"
-      actions={
-        <Button look="danger" disabled={cancel.isPending} onClick={act}>
-          Cancel the request
-        </Button>
-      }
+      verb="Cancel the request"
+      look="danger"
+      isOff={cancel.isPending}
+      onAct={act}
+      error={cancel.error}
     >
       <p>
         {open.length} open {open.length === 1 ? 'directive ends' : 'directives end'}
@@ -201,8 +198,7 @@ function CancelDialog({ view, isOpen, onClose }: DialogState & { view: RequestVi
         {running === 1 ? 'runs' : 'run'} now: running work is cancelled on a best-effort basis, and may have
         had its effect.
       </p>
-      {cancel.error !== null && <ErrorBanner error={cancel.error} />}
       <TextField label="Reason" optional value={reason} onChange={({ target }) => type(target.value)} />
-    </Dialog>
+    </AskDialog>
   );
 }
