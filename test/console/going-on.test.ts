@@ -346,27 +346,29 @@ describeInBrowser('after a run', () => {
   });
 
   test('a model call of another program says at which turn a later pass left the record', async () => {
-    const ask = async (content: string): Promise<string> => {
-      const messages = [
-        { role: 'user', content: 'first' },
-        { role: 'user', content },
-      ];
+    const ask = async (...contents: readonly string[]): Promise<string> => {
+      const messages = contents.map((content, at) => ({
+        role: at % 2 === 0 ? 'user' : 'assistant',
+        content,
+      }));
       const response = await fetch(`${service.url}/runs/trip/openai/v1/chat/completions`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'adjutant-pass': content },
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'main:first', messages }),
       });
       await response.text();
       return response.headers.get('adjutant-request') ?? '';
     };
-    const id = await ask(`Go on. ${HOSTILE_TEXT}`);
-    await ask('Stop.');
+    await ask('Begin.');
+    const id = await ask('Begin.', 'I add them.', `Go on. ${HOSTILE_TEXT}`);
+    await ask('Begin.');
+    await ask('Begin.', 'I add them.', 'Stop.');
     for (const size of [WIDE, PHONE]) {
       await using shown = await browser.open(service.url, `/requests/${id}`, size);
       const { page } = shown;
-      await page.getByText('turn 1 of the run trip').waitFor();
+      await page.getByText(/turn 2 of the run/).waitFor();
       const divergence = page.getByRole('region', { name: 'Divergence' });
-      await divergence.getByText('messages[1].content').waitFor();
+      await divergence.getByText('messages[2].content').waitFor();
       await divergence.getByRole('treeitem').filter({ hasText: 'Stop.' }).waitFor();
       expect(await page.locator('main img, main script').count()).toBe(0);
       await expectAccessible(page);

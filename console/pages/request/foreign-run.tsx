@@ -37,8 +37,8 @@ function passesText({ passes, branched }: ForeignRunView): string {
   return `${passes} passes, the last one ${branched ? 'left the record' : 'replays the record'}`;
 }
 
-const DIVERGED: string =
-  'run.diverged' satisfies typeof import('../../../src/contract/run/foreign-run.ts').DIVERGED_SIGNAL;
+/** Type of the signal, as src/contract/run/foreign-run.ts has it. */
+const DIVERGED: string = 'run.diverged';
 
 /** Passes that did not repeat this turn, each with the first difference; the newest first. */
 export function Divergences({ signals }: { signals: readonly Signal[] }) {
