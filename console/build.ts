@@ -20,7 +20,7 @@ export async function buildConsole(target: string = TARGET): Promise<void> {
   }
 }
 
-/** Of two builds at the same time one stays: both are of the same sources. */
+/** One of two builds at the same time stays: both are of the same sources. */
 function replace(folder: string, target: string): void {
   const old = `${folder}.old`;
   try {

@@ -4,6 +4,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  retainSearchParams,
   lazyRouteComponent,
   Link,
   useLocation,
@@ -18,16 +19,21 @@ import { ErrorBanner } from './parts/banner.tsx';
 import { Empty } from './parts/empty.tsx';
 import { Page } from './parts/page.tsx';
 
-const root = createRootRoute({ component: Frame, notFoundComponent: NoSuchPage });
+/** The chosen tenant stays in the URL from page to page; the tenant of one request stays from request to request. */
+const keepTenant = { middlewares: [retainSearchParams<{ tenant?: string }>(['tenant'])] };
+const keepOwner = { middlewares: [retainSearchParams<{ of?: string }>(['of'])] };
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NoSuchPage, search: keepTenant });
 
 const loads: (() => Promise<unknown>)[] = [];
 
 const PAGES = [
   page('/', () => import('./pages/overview/overview.tsx'), 'OverviewPage'),
   page('/requests', () => import('./pages/requests/requests.tsx'), 'RequestsPage'),
-  page('/requests/$requestId', () => import('./pages/request/request.tsx'), 'RequestPage'),
+  page('/requests/$requestId', () => import('./pages/request/request.tsx'), 'RequestPage', keepOwner),
   page('/statistics', () => import('./pages/statistics/statistics.tsx'), 'StatisticsPage'),
-  page('/compare', () => import('./pages/compare/compare.tsx'), 'ComparePage'),
+  page('/compare', () => import('./pages/compare/compare.tsx'), 'ComparePage', keepOwner),
+  page('/differences', () => import('./pages/differences/differences.tsx'), 'DifferencesPage', keepOwner),
   page('/approvals', () => import('./pages/approvals/approvals.tsx'), 'ApprovalsPage'),
   page('/dead-letters', () => import('./pages/dead-letters/dead-letters.tsx'), 'DeadLettersPage'),
   page('/schedules', () => import('./pages/schedules/schedules.tsx'), 'SchedulesPage'),
@@ -41,11 +47,12 @@ function page<Module extends Record<string, unknown>>(
   path: string,
   load: () => Promise<Module>,
   name: keyof Module & string,
+  search: { middlewares: never[] } | typeof keepOwner = { middlewares: [] },
 ) {
   loads.push(load);
   const safe = async (): Promise<Module> => loadChunk(load);
   const component = lazyRouteComponent(safe as () => Promise<Record<string, never>>, name);
-  return createRoute({ getParentRoute: () => root, path, component, errorComponent: FailedPage });
+  return createRoute({ getParentRoute: () => root, path, component, errorComponent: FailedPage, search });
 }
 
 export function createPages() {
@@ -64,7 +71,7 @@ function NoSuchPage() {
   return (
     <Page title="No such page">
       <Empty title="There is no page at this address.">
-        Look at <Link to={to}>{text}</Link>.
+        Continue with <Link to={to}>{text}</Link>.
       </Empty>
     </Page>
   );

@@ -1,4 +1,5 @@
-/** Pages, messages and docstrings are written in the English of the field: none has a word that the rules of prose exclude. */
+/** Pages, messages, the texts of the console and docstrings are written in the English of the field: none has a word that the rules of
+ *  prose exclude. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
@@ -18,11 +19,16 @@ interface Text {
   readonly text: string;
 }
 
+/** Sources of the service and of the console. */
 function sources(): { file: string; source: string }[] {
-  return globSync('src/**/*.ts').map((file) => ({ file, source: readFileSync(file, 'utf8') }));
+  const exclude = ['console/node_modules/**', 'console/test/**'];
+  return globSync(['src/**/*.ts', 'console/**/*.{ts,tsx}'], { exclude }).map((file) => ({
+    file,
+    source: readFileSync(file, 'utf8'),
+  }));
 }
 
-/** Every text of several words in a source: a message, a help text, a log line. */
+/** Every text of several words in a source: a message, a help text, a log line, a text of a page. */
 function messagesOf(file: string, source: string): Text[] {
   const found: Text[] = [];
   const note = (text: string, start: number): void => {
@@ -33,6 +39,7 @@ function messagesOf(file: string, source: string): Text[] {
       if (typeof node.value === 'string') note(node.value, node.start);
     },
     TemplateElement: (node) => note(node.value.raw, node.start),
+    JSXText: (node) => note(node.value.trim(), node.start),
   }).visit(parseSync(file, source).program);
   return found;
 }

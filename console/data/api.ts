@@ -2,6 +2,7 @@
  *  It must never keep a key, nor repeat a call that may have changed something. */
 import type { Problem } from '../../src/contract/problem.ts';
 import { noteReach } from './reach.ts';
+import { inTenant, whyUnchangeable } from './tenant.ts';
 
 /** The service refused. */
 export class Refused extends Error {
@@ -35,7 +36,7 @@ export function isAway(error: unknown): boolean {
   return error instanceof NoAnswer || (error instanceof Refused && isAwayStatus(error.problem.status));
 }
 
-/** Of the service without its Redis, and of a proxy without the service. A 500 is a fault of one call. */
+/** Status of a service without its Redis, and of a proxy without the service. A 500 is a fault of one call. */
 function isAwayStatus(status: number): boolean {
   return status > 500;
 }
@@ -45,16 +46,27 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 let csrf: string | null = null;
 let onSignedOut: () => Promise<void> = async () => {};
 
-/** Of the session; null: there is none. `readAgain` is called when the service no longer knows it, and holds the new one. */
+/** Holds the token of the session; null: none. `readAgain` is called when the service no longer knows it, and holds the new one. */
 export function holdSessionToken(token: string | null, readAgain: () => Promise<void>): void {
   csrf = token;
   onSignedOut = readAgain;
 }
 
-/** `path` begins with `/v1/`. Throws `Refused` or `NoAnswer`. */
+const SESSION = '/v1/session';
+
+/** Reads or changes what is at `path`, which begins with `/v1/`. Throws `Refused` or `NoAnswer`. */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
   const token = csrf;
-  const response = await ask(method, path, options);
+  const why = method === 'GET' || path === SESSION ? null : whyUnchangeable();
+  if (why !== null)
+    throw new Refused({
+      type: 'about:blank',
+      title: 'Nothing was changed',
+      detail: why,
+      status: 403,
+      code: 'other_tenant',
+    });
+  const response = await ask(method, method === 'GET' ? inTenant(path) : path, options);
   const body = await bodyOf(response);
   if (response.ok) return body as T;
   const problem = asProblem(body, response);
@@ -84,7 +96,7 @@ async function ask(method: Method, path: string, { body, headers, signal }: Call
     });
     // The session is known without Redis.
     if (isAwayStatus(response.status)) noteReach(false);
-    else if (path !== '/v1/session') noteReach(true);
+    else if (path !== SESSION) noteReach(true);
     return response;
   } catch (error) {
     if (signal?.aborted === true) throw error;

@@ -1,5 +1,5 @@
 /** Signals in their order, each once: what has come already is dropped, and a gap is noticed.
- *  It must never hand over a signal whose predecessor is missing. */
+ *  Never passes on a signal whose predecessor is missing. */
 import type { Signal } from '../../src/contract/signal/signal.ts';
 
 export interface Take {

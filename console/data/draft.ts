@@ -1,4 +1,4 @@
-/** Text that somebody is writing: it is there again when the page is left and opened anew, in this tab.
+/** Unsent text of a form, which survives leaving and opening the page in this tab.
  *  It must never outlive a sign-out, nor the tab. */
 import { useCallback, useState } from 'react';
 

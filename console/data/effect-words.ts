@@ -1,4 +1,4 @@
-/** What a repeat of a tool's call does, in words for whoever decides about one.
+/** The effect of a repeated call of a tool, in words for a person who decides about one.
  *  It must never call something harmless that it does not know. */
 import type { ListedTool } from '../../src/contract/tool/tool-listing.ts';
 
@@ -14,7 +14,7 @@ export function effectWords(effect: Effect | null): string {
     case 'once':
       return 'Each call acts once more. It cannot be taken back.';
     case null:
-      return 'What a repeat does is not known: no server offers this tool now.';
+      return 'What a repeat does is not known: no server has this tool now.';
   }
 }
 

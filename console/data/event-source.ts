@@ -1,8 +1,9 @@
-/** One stream of server-sent events, by fetch: the browser's own reader cannot hear events whose names it does not know.
+/** One stream of server-sent events, by fetch: the browser's own reader drops events whose names it does not know.
  *  It must never reconnect: its caller knows from where. */
 import { createParser } from 'eventsource-parser';
 import type { Problem } from '../../src/contract/problem.ts';
 import { Refused } from './api.ts';
+import { inTenant } from './tenant.ts';
 
 export interface EventReader {
   opened(): void;
@@ -15,7 +16,12 @@ const MOST_CHARACTERS = 32 * 1024 * 1024;
 /** Resolves when the service ends the stream; rejects when it is cut. `true`: there is nothing more to come (204). */
 export async function readEvents(path: string, reader: EventReader, signal: AbortSignal): Promise<boolean> {
   const headers = { accept: 'text/event-stream' };
-  const response = await fetch(path, { headers, credentials: 'same-origin', cache: 'no-store', signal });
+  const response = await fetch(inTenant(path), {
+    headers,
+    credentials: 'same-origin',
+    cache: 'no-store',
+    signal,
+  });
   if (response.status === 204) return true;
   if (!response.ok || response.body === null) throw await refusalOf(response);
   reader.opened();

@@ -1,5 +1,5 @@
 /** The signals of a request as they come: history by pages, then one stream; nothing lost, nothing twice.
- *  It must never draw: it hands over signals and a state. */
+ *  Never draws: it passes on signals and a state. */
 import type { Signal } from '../../src/contract/signal/signal.ts';
 import type { SignalPage } from '../../src/contract/signal/signal-page.ts';
 import { call, path, Refused } from './api.ts';
@@ -123,7 +123,7 @@ function waitMs(failures: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
 }
 
-/** A tab that nobody sees gives its connection back; a browser has few. */
+/** A hidden tab closes its connection; a browser has few. */
 function watchSight(told: { hidden(): void; seen(): void }): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = (): void => {

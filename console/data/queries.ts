@@ -4,6 +4,7 @@ import { QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/re
 import { useRef } from 'react';
 import { call, isAway, isListOff } from './api.ts';
 import { whenBack } from './reach.ts';
+import { inTenant } from './tenant.ts';
 
 export function createQueries(): QueryClient {
   const queries = new QueryClient({
@@ -42,9 +43,10 @@ export interface ReadOptions {
 /** Reads a path of the API. The path is the key: all who read the same share one answer. */
 export function useRead<T>(path: string, options: ReadOptions = {}) {
   const { everyMs = 0, enabled = true, keepOld = true } = options;
+  const place = inTenant(path);
   return useQuery<T>({
-    queryKey: ['api', path],
-    queryFn: ({ signal }) => call<T>('GET', path, { signal }),
+    queryKey: ['api', place],
+    queryFn: ({ signal }) => call<T>('GET', place, { signal }),
     refetchInterval: ({ state: { error } }) =>
       everyMs === 0 ? false : isListOff(error) ? LIST_OFF_MS : everyMs,
     enabled,

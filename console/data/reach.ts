@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 
 export interface Reach {
   readonly answers: boolean;
-  /** Of the last answer, milliseconds since the epoch; null: there was none. */
+  /** Instant of the last answer, milliseconds since the epoch; null: there was none. */
   readonly answeredAt: number | null;
 }
 

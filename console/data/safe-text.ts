@@ -12,11 +12,11 @@ const MOST_TOKENS = 2_000;
 
 export interface TextPiece {
   readonly text: string;
-  /** Whether it stands for characters that cannot be seen. */
+  /** Whether it represents invisible characters. */
   readonly isToken: boolean;
 }
 
-/** `U+202E` for a character that steers, `U+202E ×9` for nine of them. After many tokens the rest is one piece, as `safeText` has it. */
+/** `U+202E` for a character that steers, `U+202E ×9` for nine of them. After many tokens the rest is one part, as `safeText` has it. */
 export function safePieces(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let from = 0;

@@ -5,6 +5,7 @@ import { useEffect } from 'react';
 import type { SessionView } from '../../src/contract/access/session.ts';
 import { call, holdSessionToken } from './api.ts';
 import { forgetDrafts } from './draft.ts';
+import { whyUnchangeable } from './tenant.ts';
 
 const KEY = ['session'];
 /** Rights and expiry change rarely; a revoked key shows itself by a refusal. */
@@ -13,7 +14,7 @@ const EVERY_MS = 60_000;
 /** All tabs share the cookie: each reads the session anew when another one changes it. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('adjutant.session');
 
-/** What this page saw of a session that is over; null: it has seen none, or somebody signed out here. */
+/** A session that ended while this page was open; null: none, or it was ended here. */
 export interface EndedSession {
   readonly at: string;
   /** Its time was over. */
@@ -86,9 +87,15 @@ export function useSigning() {
   };
 }
 
-/** null: everything is allowed, or not known yet. Else the scope that is missing. */
-export function useMissingScope(scope: string): string | null {
+/** Whether the session has a scope. Where no key is needed, and before the session is known, it has all. */
+export function useHasScope(scope: string): boolean {
   const { data } = useQuery<SessionView>({ queryKey: KEY, enabled: false });
-  if (data === undefined || data.state === 'open') return null;
-  return data.scopes?.includes(scope) === true ? null : scope;
+  return data === undefined || data.state === 'open' || data.scopes?.includes(scope) === true;
+}
+
+/** Reason why an action of this scope cannot be used now; null: it can. */
+export function useWhyNot(scope: string): string | null {
+  const has = useHasScope(scope);
+  // The frame draws the page anew when another tenant is shown.
+  return whyUnchangeable() ?? (has ? null : `This needs the scope ${scope}.`);
 }

@@ -4,9 +4,14 @@ import { isObject } from '../../src/contract/json/json-object.ts';
 export type TypedObject = { readonly value: Record<string, unknown> } | { readonly fault: string };
 
 export function readObject(text: string): TypedObject {
+  const read = readJson(text);
+  if ('fault' in read) return read;
+  return isObject(read.value) ? { value: read.value } : { fault: 'must be a JSON object: { … }' };
+}
+
+export function readJson(text: string): { readonly value: unknown } | { readonly fault: string } {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? { value } : { fault: 'must be a JSON object: { … }' };
+    return { value: JSON.parse(text) as unknown };
   } catch (error) {
     return { fault: `is not JSON: ${(error as Error).message}` };
   }

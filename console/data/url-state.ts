@@ -1,4 +1,4 @@
-/** State that is in the URL, so that every view can be sent to somebody: filter, tab, selection, zoom.
+/** State that is in the URL, so that every view has a link: filter, tab, selection, zoom.
  *  It must never add to the history for what is only selected. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';

@@ -9,7 +9,7 @@ export interface SignalLog {
   readonly signals: readonly Signal[];
   readonly size: number;
   readonly state: LiveState;
-  /** Of the state `failed`. */
+  /** Cause of the state `failed`. */
   readonly error: Error | null;
 }
 

@@ -13,7 +13,7 @@ export interface PlaceCount {
   readonly needsPerson: boolean;
 }
 
-/** By the address of the place. */
+/** Counts, by the address of their place. */
 export function useCounts(isOn: boolean): Readonly<Record<string, PlaceCount>> {
   const options = { everyMs: EVERY_MS, enabled: isOn };
   const dead = useRead<DeadLetterPage>(`/v1/dead-letters?limit=${MOST}`, options);

@@ -1,4 +1,4 @@
-/** What is around every page: navigation, top bar, banner when the service is away, keys.
+/** The frame around every page: navigation, top bar, banner when the service is away, keys.
  *  It must never hold anything of one page. */
 import { Outlet } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
@@ -8,6 +8,8 @@ import { call } from '../data/api.ts';
 import { loadChunk } from '../data/load-chunk.ts';
 import { clockText, showInZone } from '../data/shown.ts';
 import { useStored } from '../data/stored.ts';
+import { showTenant } from '../data/tenant.ts';
+import { useUrlState } from '../data/url-state.ts';
 import { useKeyListener, useKeys } from '../keys/keymap.ts';
 import { Banner } from '../parts/banner.tsx';
 import { BottomBar, Navigation, usePlaceKeys } from './navigation.tsx';
@@ -32,14 +34,17 @@ export function Frame() {
         <SignIn ways={session.sign_in} />
       </Suspense>
     );
-  return <Shell isReady={session !== undefined} />;
+  return <Shell isReady={session !== undefined} tenant={session?.tenant ?? ''} />;
 }
 
-function Shell({ isReady }: { isReady: boolean }) {
+function Shell({ isReady, tenant }: { isReady: boolean; tenant: string }) {
   const [shown, show] = useState<'keys' | 'palette' | null>(null);
   const { answers, answeredAt } = useReach();
   const [zone] = useStored('zone');
   showInZone(zone);
+  const [chosen] = useUrlState('tenant');
+  const [ofRequest] = useUrlState('of');
+  showTenant({ own: tenant, chosen, ofRequest });
   useTrying(!answers);
   useKeyListener();
   useKeys({ ...usePlaceKeys(), '?': () => show('keys') });
@@ -64,8 +69,8 @@ function Shell({ isReady }: { isReady: boolean }) {
         )}
         {isReady && (
           <Suspense>
-            {/* Each instant is written anew in another zone. */}
-            <Outlet key={zone} />
+            {/* Instants are written anew in another zone, and all is read anew for another tenant. */}
+            <Outlet key={`${zone} ${chosen}`} />
           </Suspense>
         )}
       </main>
@@ -88,7 +93,7 @@ function useTrying(isAway: boolean): void {
   }, [isAway]);
 }
 
-/** Also while somebody types. */
+/** Works in text fields as well. */
 function usePaletteKey(open: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {

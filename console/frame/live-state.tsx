@@ -1,4 +1,4 @@
-/** What the page shows is live, or not, and since when: one word in the top bar.
+/** The state of the page's data, live or not and since when: one word in the top bar.
  *  It must never say Live while nothing comes. */
 import { useEffect, useSyncExternalStore } from 'react';
 import type { LiveState } from '../data/live.ts';

@@ -1,4 +1,4 @@
-/** The places for which a narrow window has no room.
+/** The places that do not fit into the bar of a narrow window.
  *  It must never hold one that the bar shows. */
 import { useNavigate } from '@tanstack/react-router';
 import { Button } from '../parts/button.tsx';

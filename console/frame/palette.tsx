@@ -98,7 +98,7 @@ function Choices({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What the service finds for words that have rested for a moment. */
+/** Results of the service for a text that has not changed for a moment. */
 function useFound(text: string): { readonly found: Search | undefined; readonly error: Error | null } {
   const [words, setWords] = useState('');
   useEffect(() => {

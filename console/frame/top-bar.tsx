@@ -15,6 +15,10 @@ const ThemeMenu = lazy(async () => ({
   default: (await loadChunk(() => import('./theme-menu.tsx'))).ThemeMenu,
 }));
 
+const TenantMenu = lazy(async () => ({
+  default: (await loadChunk(() => import('./tenant-menu.tsx'))).TenantMenu,
+}));
+
 export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () => void }) {
   return (
     <header className="top-bar">
@@ -24,6 +28,9 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
         <Button look="ghost" className="top-bar-search" aria-label="Search Ctrl K" onClick={onSearch}>
           <Icon name="search" /> <span className="top-bar-word">Search</span> <kbd>Ctrl K</kbd>
         </Button>
+        <Suspense>
+          <TenantMenu />
+        </Suspense>
         <Suspense fallback={<MenuPlace />}>
           <ThemeMenu onKeys={onKeys} />
         </Suspense>

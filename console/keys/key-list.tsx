@@ -34,8 +34,8 @@ export function KeyList({ isOpen, onClose }: { isOpen: boolean; onClose: () => v
         ))}
       </dl>
       <label className="row">
-        <input type="checkbox" checked={areOn} onChange={({ target }) => turn(target.checked)} /> Single keys
-        act
+        <input type="checkbox" checked={areOn} onChange={({ target }) => turn(target.checked)} /> Keyboard
+        shortcuts act
       </label>
     </Dialog>
   );

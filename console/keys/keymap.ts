@@ -1,5 +1,5 @@
 /** Single keys and short sequences of the pages: `j`, `Shift+x`, `g r`.
- *  They must never act while somebody types, and can be turned off. */
+ *  They never act in text fields, and can be turned off. */
 import { useEffect, useRef } from 'react';
 import { useStored } from '../data/stored.ts';
 

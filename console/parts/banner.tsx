@@ -33,12 +33,12 @@ export function IncompleteBanner() {
   );
 }
 
-/** What the key may not do fails again. */
+/** A call that the key may not make fails again. */
 function isForbidden(error: Error): boolean {
   return error instanceof Refused && error.problem.status === 403;
 }
 
-/** What went wrong, why, and what to do. */
+/** The error, its cause, and what to do. */
 export function ErrorBanner({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const retry = onRetry && !isForbidden(error) && <Button onClick={onRetry}>Try again</Button>;
   if (error instanceof Refused) {

@@ -1,4 +1,4 @@
-/** A button, or a link that looks like one.
+/** A button.
  *  It must never be dangerous by default. */
 import type { ButtonHTMLAttributes, Ref } from 'react';
 import './button.css';

@@ -1,6 +1,6 @@
-/** A block of text as it is: a command, a payload. It can be copied, and long ones are folded.
- *  It must never draw more than its first bytes unasked. */
-import { useState } from 'react';
+/** A block of text, such as a command or a payload, that can be copied; long ones are folded.
+ *  Never draws more than its first bytes unasked. */
+import { type ReactNode, useState } from 'react';
 import { bytesText } from '../data/shown.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -8,13 +8,14 @@ import { Text } from './text.tsx';
 import './code.css';
 
 const FIRST_CHARACTERS = 4_096;
-/** More is drawn in no case: it is there to be downloaded. */
+/** More is never drawn: a download has it. */
 const MOST_CHARACTERS = 262_144;
 const FOLDED_LINES = 24;
+const LONGEST_LINE = 120;
 
 export interface CodeProps {
   readonly children: string;
-  /** What it is, for readers of the screen. */
+  /** Name of the content for screen readers. */
   readonly label: string;
   /** Name of the file that a download makes. Default: `payload.txt`. */
   readonly fileName?: string;
@@ -25,23 +26,54 @@ export function Code({ children, label, fileName = 'payload.txt' }: CodeProps) {
   const shown = shownPart(children, isOpen);
   const isCut = shown.length < children.length;
   return (
-    <div className="code">
+    <CodeFrame
+      isLine={children.length <= LONGEST_LINE && !children.includes('\n')}
+      text={() => children}
+      label={label}
+      fileName={children.length > FIRST_CHARACTERS ? fileName : null}
+      onMore={isCut && !isOpen ? () => open(true) : null}
+      note={isCut && <span className="faint">{bytesText(new Blob([children]).size)} in all</span>}
+    >
       <pre tabIndex={0} role="region" aria-label={label}>
         <Text mono>{shown}</Text>
       </pre>
+    </CodeFrame>
+  );
+}
+
+export interface CodeFrameProps {
+  /** Whether the buttons are beside the content, which is one short line. Default: no. */
+  readonly isLine?: boolean;
+  /** The whole content. */
+  readonly text: () => string;
+  readonly label: string;
+  /** Name of the file that a download makes; null: there is no download. */
+  readonly fileName: string | null;
+  /** Shows more of the content; null: all of it is shown. */
+  readonly onMore: (() => void) | null;
+  /** Shown before the buttons. */
+  readonly note?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame of a text, a tree or a comparison: its content, and the buttons that show more, download and copy. */
+export function CodeFrame({ isLine = false, text, label, fileName, onMore, note, children }: CodeFrameProps) {
+  return (
+    <div className={isLine ? 'code code-line' : 'code'}>
+      {children}
       <div className="code-actions">
-        {isCut && <span className="faint">{bytesText(new Blob([children]).size)} in all</span>}
-        {isCut && !isOpen && (
-          <Button look="ghost" onClick={() => open(true)}>
+        {note}
+        {onMore !== null && (
+          <Button look="ghost" onClick={onMore}>
             Show more
           </Button>
         )}
-        {children.length > FIRST_CHARACTERS && (
-          <Button look="ghost" onClick={() => download(children, fileName)}>
+        {fileName !== null && (
+          <Button look="ghost" aria-label={`Download ${label}`} onClick={() => download(text(), fileName)}>
             Download
           </Button>
         )}
-        <CopyButton text={children} what={label} />
+        <CopyButton text={text} what={label} />
       </div>
     </div>
   );

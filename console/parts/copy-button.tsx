@@ -4,15 +4,20 @@ import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { toast } from './toast.ts';
 
-export function CopyButton({ text, what }: { text: string; what: string }) {
+/** `text`: a function where the text is made when it is copied. */
+export function CopyButton({ text, what }: { text: string | (() => string); what: string }) {
   return (
-    <Button look="ghost" aria-label={`Copy ${what}`} onClick={() => void copy(text, what)}>
+    <Button
+      look="ghost"
+      aria-label={`Copy ${what}`}
+      onClick={() => void copy(typeof text === 'string' ? text : text(), what)}
+    >
       <Icon name="copy" />
     </Button>
   );
 }
 
-/** The clipboard is there on loopback and https alone. */
+/** Browsers have a clipboard on loopback and https alone. */
 export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,5 +1,5 @@
-/** Where there is nothing: what would be here, and the command that makes one.
- *  It must never look like an error. */
+/** An empty list: the entries that would be here, and the command that makes one.
+ *  Never resembles an error. */
 import type { ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 import './empty.css';

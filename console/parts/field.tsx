@@ -6,7 +6,7 @@ import './field.css';
 interface Labelled {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong; null: nothing. */
+  /** Fault of the value; null: none. */
   readonly error?: string | null;
   readonly optional?: boolean;
 }

@@ -1,49 +1,111 @@
-/** The places where two JSON values differ, in the order of the first one. Never lists more than its limit. */
+/** Two JSON values as lines of one tree, with the lines that only one of them has.
+ *  Never makes more lines than its limit. Members are compared by name; a list, between its equal beginning and end, by place. */
 import { isObject } from '../../src/contract/json/json-object.ts';
-import { jsonInText } from './json-lines.ts';
+import {
+  addLines,
+  type JsonLine,
+  type JsonPlace,
+  lineOf,
+  type LineOptions,
+  pathTo,
+  type Side,
+  unwrapped,
+} from './json-lines.ts';
 
-/** A member that one side lacks is absent there. */
-export interface JsonDifference {
-  readonly path: string;
+/** The values to compare. An absent one is no value, which JSON has no word for. */
+export interface ComparedValues {
   readonly a?: unknown;
   readonly b?: unknown;
 }
 
-export function jsonDifferences(
-  a: unknown,
-  b: unknown,
-  most: number,
-): { readonly differences: readonly JsonDifference[]; readonly isCut: boolean } {
-  const differences: JsonDifference[] = [];
-  const walk = (left: unknown, right: unknown, path: string): void => {
-    if (differences.length > most || Object.is(left, right)) return;
-    const [one, other] = [read(left), read(right)];
-    if (Array.isArray(one) && Array.isArray(other)) {
-      for (let at = 0; at < Math.max(one.length, other.length) && differences.length <= most; at += 1)
-        member(one, other, at, `${path}[${at}]`);
-    } else if (isObject(one) && isObject(other)) {
-      for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
-        if (differences.length > most) return;
-        member(
-          one,
-          other,
-          name,
-          /^[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`,
-        );
-      }
-    } else differences.push({ path, a: left, b: right });
-  };
-  const member = (one: object, other: object, name: string | number, path: string): void => {
-    const [hasA, hasB] = [Object.hasOwn(one, name), Object.hasOwn(other, name)];
-    if (hasA && hasB) walk(one[name as keyof typeof one], other[name as keyof typeof other], path);
-    else if (hasA) differences.push({ path, a: one[name as keyof typeof one] });
-    else differences.push({ path, b: other[name as keyof typeof other] });
-  };
-  walk(a, b, '$');
-  return { differences: differences.slice(0, most), isCut: differences.length > most };
+export interface DifferenceTree {
+  readonly lines: readonly JsonLine[];
+  readonly isCut: boolean;
+  /** Number of members or values that one side has and the other one lacks or has otherwise, among the lines. */
+  readonly differences: number;
 }
 
-/** JSON within a text is compared as JSON. */
-function read(value: unknown): unknown {
-  return typeof value === 'string' ? (jsonInText(value) ?? value) : value;
+/** Deeper values are compared by their text. */
+const DEEPEST = 200;
+
+export interface DifferenceOptions extends LineOptions {
+  /** Whether equal members have lines as well. */
+  readonly isWhole: boolean;
+}
+
+export function differenceLines(values: ComparedValues, options: DifferenceOptions): DifferenceTree {
+  const lines: JsonLine[] = [];
+  let differences = 0;
+  const one = (side: Side, place: Omit<Pair, 'a' | 'b'>, value: unknown): boolean =>
+    addLines(lines, { ...place, value, side }, { ...options, open: OPEN });
+  const walk = (pair: Pair): boolean => {
+    if (lines.length >= options.limit) return false;
+    const { a, b, ...place } = pair;
+    if ('a' in pair && 'b' in pair && isEqual(a, b))
+      return (!options.isWhole && place.depth > 0) || addLines(lines, { ...place, value: b }, options);
+    const members = 'a' in pair && 'b' in pair ? membersOfBoth(unwrapped(a).value, unwrapped(b).value) : null;
+    if (members === null) {
+      differences += 1;
+      return (!('a' in pair) || one('a', place, a)) && (!('b' in pair) || one('b', place, b));
+    }
+    const line = lineOf({ ...place, value: b }, { folds: options.folds, open: OPEN });
+    lines.push(line);
+    if (line.isOpen === false) return true;
+    return members.every(({ key, ...sides }) =>
+      walk({ ...sides, key, path: pathTo(place.path, key), depth: place.depth + 1 }),
+    );
+  };
+  const isWhole = walk({ ...values, key: null, path: '$', depth: 0 });
+  return { lines, isCut: !isWhole, differences };
+}
+
+const OPEN = { has: () => true };
+
+type Pair = Omit<JsonPlace, 'value' | 'side'> & ComparedValues;
+type Member = ComparedValues & { readonly key: string | number };
+
+/** The members of two objects or two lists; null: the values are of different kinds, or have none. */
+function membersOfBoth(a: unknown, b: unknown): Member[] | null {
+  if (Array.isArray(a) && Array.isArray(b)) return itemsOfBoth(a, b);
+  if (!isObject(a) || !isObject(b)) return null;
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].map((key) => ({
+    key,
+    ...(Object.hasOwn(a, key) ? { a: a[key] } : {}),
+    ...(Object.hasOwn(b, key) ? { b: b[key] } : {}),
+  }));
+}
+
+/** An item that was inserted or removed moves those after it: the equal end is compared from the end. */
+function itemsOfBoth(a: readonly unknown[], b: readonly unknown[]): Member[] {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && isEqual(a[start], b[start])) start += 1;
+  let end = 0;
+  while (end < shorter - start && isEqual(a.at(-1 - end), b.at(-1 - end))) end += 1;
+  const between = Math.max(a.length, b.length) - end;
+  const items: Member[] = [];
+  for (let key = 0; key < between; key += 1)
+    items.push({
+      key,
+      ...(key < a.length - end ? { a: a[key] } : {}),
+      ...(key < b.length - end ? { b: b[key] } : {}),
+    });
+  for (let key = b.length - end; key < b.length; key += 1)
+    items.push({ key, a: a[key - b.length + a.length], b: b[key] });
+  return items;
+}
+
+/** Whether two values are the same JSON, whatever the order of their members; JSON in a text is read. */
+function isEqual(one: unknown, other: unknown, depth = 0): boolean {
+  if (Object.is(one, other)) return true;
+  const [a, b] = [unwrapped(one).value, unwrapped(other).value];
+  if (depth > DEEPEST) return JSON.stringify(a) === JSON.stringify(b);
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, at) => isEqual(item, b[at], depth + 1));
+  if (!isObject(a) || !isObject(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name], depth + 1))
+  );
 }

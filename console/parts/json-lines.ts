@@ -1,10 +1,12 @@
-/** A JSON value as lines of a tree: what is open, what is found, and the path of each line.
- *  Never makes more lines than its limit, and never looks at more than its bound of values. */
+/** A JSON value as lines of a tree: open and closed containers, matches of a search, and the path of each line.
+ *  Never makes more lines than its limit, and never searches more than its bound of values. */
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 export interface JsonLine {
-  /** JSONPath, unique in the tree: `$.a["b c"][0]`. */
+  /** Unique in the tree, and the key of its fold: the path, with a sign before it where a comparison has both sides of a path. */
+  readonly id: string;
+  /** JSONPath: `$.a["b c"][0]`. */
   readonly path: string;
   readonly depth: number;
   /** Name or index within its container; null: the root. */
@@ -17,7 +19,12 @@ export interface JsonLine {
   /** Whether the value is JSON within a string. */
   readonly isText: boolean;
   readonly value: unknown;
+  /** Side of a comparison that has the line. Absent: both have it. */
+  readonly side?: Side;
 }
+
+/** The first value of a comparison, or the second. */
+export type Side = 'a' | 'b';
 
 export interface JsonTree {
   readonly lines: readonly JsonLine[];
@@ -25,7 +32,7 @@ export interface JsonTree {
   readonly isCut: boolean;
 }
 
-/** Decisions of a reader about containers, by path. */
+/** Decisions of a reader about containers, by the id of their line. */
 export type Folds = ReadonlyMap<string, boolean>;
 
 /** Longer texts are cut until they are opened. */
@@ -36,34 +43,73 @@ const MOST_VALUES = 50_000;
 
 export interface LineOptions {
   readonly folds: Folds;
-  /** Paths of containers that are open where the reader has not decided. */
-  readonly open: ReadonlySet<string>;
+  /** Ids of containers that are open where the reader has not decided. */
+  readonly open: { readonly has: (id: string) => boolean };
   readonly limit: number;
 }
 
 /** The lines from top to bottom, as far as the limit goes. */
-export function jsonLines(root: unknown, { folds, open, limit }: LineOptions): JsonTree {
+export function jsonLines(root: unknown, options: LineOptions): JsonTree {
   const lines: JsonLine[] = [];
-  const walk = (given: unknown, key: string | number | null, path: string, depth: number): boolean => {
-    if (lines.length >= limit) return false;
-    const { value, isText } = unwrapped(given);
-    const members = membersOf(value);
-    const text = members === null ? scalarText(value) : countWords(value, members.length);
-    const isLong = members === null && text.length > LONGEST_TEXT;
-    const isEmpty = members?.length === 0;
-    const isOpen = isEmpty || (members === null && !isLong) ? null : (folds.get(path) ?? open.has(path));
-    lines.push({ path, depth, key, kind: kindOf(value), text, isOpen, isText, value: given });
-    if (members === null || isOpen !== true) return true;
-    return members.every(([name, member]) => walk(member, name, pathTo(path, name), depth + 1));
-  };
-  const isWhole = walk(root, null, '$', 0);
+  const isWhole = addLines(lines, { value: root, key: null, path: '$', depth: 0 }, options);
   return { lines, isCut: !isWhole };
 }
 
-/** Containers that are open at first, breadth first, as long as their members fit into `room` lines. */
-export function firstOpen(root: unknown, room: number): ReadonlySet<string> {
+export interface JsonPlace {
+  readonly value: unknown;
+  readonly key: string | number | null;
+  readonly path: string;
+  readonly depth: number;
+  readonly side?: Side;
+}
+
+/** Adds the lines of a value and of its open members; false: the limit ended them. */
+export function addLines(lines: JsonLine[], place: JsonPlace, options: LineOptions): boolean {
+  if (lines.length >= options.limit) return false;
+  const { path, depth, side } = place;
+  const line = lineOf(place, options);
+  lines.push(line);
+  const members = line.isOpen === true ? membersOf(unwrapped(place.value).value) : null;
+  if (members === null) return true;
+  return members.every(([key, value]) =>
+    addLines(
+      lines,
+      { value, key, path: pathTo(path, key), depth: depth + 1, ...(side && { side }) },
+      options,
+    ),
+  );
+}
+
+const SIGNS = { a: '-', b: '+' } as const;
+
+export function lineOf(
+  { value: given, key, path, depth, side }: JsonPlace,
+  { folds, open }: Pick<LineOptions, 'folds' | 'open'>,
+): JsonLine {
+  const { value, isText } = unwrapped(given);
+  const members = membersOf(value);
+  const text = members === null ? scalarText(value) : countWords(value, members.length);
+  const isFixed = members === null ? text.length <= LONGEST_TEXT : members.length === 0;
+  const id = side === undefined ? path : `${SIGNS[side]}${path}`;
+  const isOpen = isFixed ? null : (folds.get(id) ?? open.has(id));
+  return {
+    id,
+    path,
+    depth,
+    key,
+    kind: kindOf(value),
+    text,
+    isOpen,
+    isText,
+    value: given,
+    ...(side && { side }),
+  };
+}
+
+/** Containers that are open at first, breadth first, as long as their members fit into so many lines. */
+export function firstOpen(root: unknown, count: number): ReadonlySet<string> {
   const open = new Set<string>();
-  let left = room;
+  let left = count;
   let level: (readonly [string, unknown])[] = [['$', root]];
   while (level.length > 0) {
     const next: (readonly [string, unknown])[] = [];
@@ -72,7 +118,7 @@ export function firstOpen(root: unknown, room: number): ReadonlySet<string> {
       if (members.length === 0 || (members.length > left && path !== '$')) continue;
       left -= members.length;
       open.add(path);
-      for (const [name, member] of members.slice(0, room))
+      for (const [name, member] of members.slice(0, count))
         if (typeof member === 'object' || typeof member === 'string') next.push([pathTo(path, name), member]);
     }
     level = left > 0 ? next : [];
@@ -125,7 +171,7 @@ export function findInJson(root: unknown, words: string, most = 200): Found {
 }
 
 /** A string that is itself a JSON object or array is shown as that value, so that nothing is escaped twice. */
-function unwrapped(value: unknown): { readonly value: unknown; readonly isText: boolean } {
+export function unwrapped(value: unknown): { readonly value: unknown; readonly isText: boolean } {
   if (typeof value !== 'string') return { value, isText: false };
   const parsed = jsonInText(value);
   return parsed === null ? { value, isText: false } : { value: parsed, isText: true };
@@ -163,7 +209,7 @@ function countWords(value: unknown, count: number): string {
   return count === 0 ? '{}' : `${count} ${count === 1 ? 'member' : 'members'}`;
 }
 
-function pathTo(path: string, name: string | number): string {
+export function pathTo(path: string, name: string | number): string {
   if (typeof name === 'number') return `${path}[${name}]`;
   return /^[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 }

@@ -1,14 +1,22 @@
-/** A value as a tree of JSON: coloured, foldable, searchable; the path and the value of a line can be copied, the whole downloaded.
- *  Never draws more lines than were asked for. */
-import { type KeyboardEvent, useId, useMemo, useState } from 'react';
+/** A value as a tree of JSON, or two values as one tree with their differences: coloured, foldable, searchable; the path and the value
+ *  of a line can be copied, the whole downloaded. Never draws more lines than were asked for. */
+import { type KeyboardEvent, type ReactNode, useCallback, useId, useMemo, useState } from 'react';
 import { encryptedKeyId, encryptedNote } from '../../src/contract/encrypted/encrypted-form.ts';
 import { Button } from './button.tsx';
-import { Code, download } from './code.tsx';
+import { Code, CodeFrame } from './code.tsx';
 import { copy } from './copy-button.tsx';
 import { Icon } from './icon.tsx';
-import { findInJson, firstOpen, type Found, type JsonLine, jsonLines, LONGEST_TEXT } from './json-lines.ts';
+import { type ComparedValues, differenceLines } from './json-differences.ts';
+import {
+  findInJson,
+  firstOpen,
+  type Folds,
+  type JsonLine,
+  jsonLines,
+  type JsonTree,
+  LONGEST_TEXT,
+} from './json-lines.ts';
 import { Text } from './text.tsx';
-import './code.css';
 import './json.css';
 
 const FIRST_LINES = 60;
@@ -22,65 +30,151 @@ export interface JsonProps {
   readonly value: unknown;
   readonly label: string;
   /** Number of lines that are open at first. Default: 60. */
-  readonly room?: number;
-  /** With which key all of it is encrypted; null: it is shown. */
+  readonly firstLines?: number;
+  /** Id of the key with which all of it is encrypted; null: it is shown. */
   readonly keyIdOf?: (value: unknown) => string | null;
 }
 
-export function Json({ value, label, room = FIRST_LINES, keyIdOf = encryptedKeyId }: JsonProps) {
+export function Json({ value, label, firstLines = FIRST_LINES, keyIdOf = encryptedKeyId }: JsonProps) {
+  const first = useMemo(() => firstOpen(value, firstLines), [value, firstLines]);
+  const read = useCallback(
+    ({ folds, limit, words }: Shown): Drawn => {
+      const found = findInJson(value, words);
+      const open = new Set([...first, ...found.open]);
+      return {
+        ...jsonLines(value, { folds, open, limit }),
+        matches: new Set(found.matches),
+        isMore: found.isCut,
+      };
+    },
+    [value, first],
+  );
   const keyId = keyIdOf(value);
   if (keyId !== null) return <Code label={label}>{encryptedNote(keyId)}</Code>;
-  return <Tree value={value} label={label} room={room} />;
+  return <Tree read={read} text={() => jsonText(value)} label={label} />;
 }
 
-const NOTHING_FOUND: Found = { matches: [], open: new Set(), isCut: false };
+export interface JsonDiffProps {
+  /** The first value; undefined: there is none. */
+  readonly a?: unknown;
+  /** The second value; undefined: there is none. */
+  readonly b?: unknown;
+  readonly label: string;
+}
 
-function Tree({ value, label, room }: Required<Pick<JsonProps, 'value' | 'label' | 'room'>>) {
-  const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map());
+/** Red lines with − are of the first value, green ones with + of the second. */
+export function JsonDiff({ a, b, label }: JsonDiffProps) {
+  const values = useMemo((): ComparedValues => {
+    return { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) };
+  }, [a, b]);
+  const [isWhole, setWhole] = useState(false);
+  const read = useCallback(
+    ({ folds, limit, words }: Shown): Drawn => {
+      const open = { has: () => words !== '' };
+      const tree = differenceLines(values, { folds, limit, open, isWhole });
+      return { ...tree, matches: matchesIn(tree, words), isMore: tree.isCut };
+    },
+    [values, isWhole],
+  );
+  const { differences } = useMemo(() => differenceLines(values, FIRST_DIFFERENCE), [values]);
+  if (differences === 0) return <p className="faint">No difference.</p>;
+  return (
+    <Tree read={read} text={() => jsonText(values)} label={label}>
+      <Button look="ghost" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+        {isWhole ? 'Only differences' : 'Show equal members'}
+      </Button>
+    </Tree>
+  );
+}
+
+/** Lines to a first difference lead through at most so many containers. */
+const FIRST_DIFFERENCE = { folds: new Map(), open: new Set<string>(), limit: LINE_STEP, isWhole: false };
+
+function matchesIn({ lines }: JsonTree, words: string): ReadonlySet<string> {
+  const wanted = words.toLowerCase();
+  if (wanted === '') return new Set();
+  const isMatch = ({ key, kind, text }: JsonLine): boolean =>
+    String(key ?? '')
+      .toLowerCase()
+      .includes(wanted) ||
+    (kind !== 'object' && kind !== 'array' && text.toLowerCase().includes(wanted));
+  return new Set(lines.filter(isMatch).map(({ id }) => id));
+}
+
+function jsonText(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? 'undefined';
+}
+
+/** State of a reader. */
+interface Shown {
+  readonly folds: Folds;
+  readonly limit: number;
+  readonly words: string;
+}
+
+interface Drawn extends JsonTree {
+  readonly matches: ReadonlySet<string>;
+  /** Whether there may be more matches. */
+  readonly isMore: boolean;
+}
+
+interface TreeProps {
+  /** The lines for a state; the same function for the same value. */
+  readonly read: (shown: Shown) => Drawn;
+  readonly text: () => string;
+  readonly label: string;
+  readonly children?: ReactNode;
+}
+
+function Tree({ read, text, label, children }: TreeProps) {
+  const [folds, setFolds] = useState<Folds>(new Map());
   const [limit, setLimit] = useState(LINE_STEP);
   const [words, search] = useState('');
   const [active, activate] = useState<string | null>(null);
-  const first = useMemo(() => firstOpen(value, room), [value, room]);
-  const found = useMemo(() => (words === '' ? NOTHING_FOUND : findInJson(value, words)), [value, words]);
-  const open = useMemo(() => new Set([...first, ...found.open]), [first, found]);
-  const { lines, isCut } = useMemo(
-    () => jsonLines(value, { folds, open, limit }),
-    [value, folds, open, limit],
+  const { lines, isCut, matches, isMore } = useMemo(
+    () => read({ folds, limit, words }),
+    [read, folds, limit, words],
   );
-  const fold = ({ path, isOpen }: JsonLine, next = isOpen !== true): void =>
-    setFolds(new Map([...folds, [path, next]]));
-  const chosen = lines.find(({ path }) => path === active) ?? null;
+  const fold = ({ id, isOpen }: JsonLine, next = isOpen !== true): void =>
+    setFolds(new Map([...folds, [id, next]]));
+  const chosen = lines.find(({ id }) => id === active) ?? null;
   return (
-    <div className="code json">
-      {lines.length > LINES_OF_SEARCH && (
-        <Search words={words} found={found} label={label} onSearch={search} />
+    <CodeFrame
+      text={text}
+      label={label}
+      fileName={`${label}.json`}
+      onMore={isCut ? () => setLimit(limit + LINE_STEP) : null}
+      note={
+        <>
+          {chosen !== null && <Chosen line={chosen} />}
+          {children}
+        </>
+      }
+    >
+      {(lines.length > LINES_OF_SEARCH || words !== '') && (
+        <Search
+          words={words}
+          found={`${matches.size}${isMore ? '+' : ''} found`}
+          label={label}
+          onSearch={search}
+        />
       )}
       <Lines
-        {...{ lines, label, fold, activate }}
+        {...{ lines, label, fold, activate, matches }}
         active={chosen === null ? -1 : lines.indexOf(chosen)}
-        matches={new Set(found.matches)}
       />
-      <div className="code-actions">
-        {chosen !== null && <Chosen line={chosen} />}
-        {isCut && (
-          <Button look="ghost" onClick={() => setLimit(limit + LINE_STEP)}>
-            Show more
-          </Button>
-        )}
-        <Whole value={value} label={label} />
-      </div>
-    </div>
+    </CodeFrame>
   );
 }
 
 interface SearchProps {
   readonly words: string;
-  readonly found: Found;
+  readonly found: string;
   readonly label: string;
   readonly onSearch: (words: string) => void;
 }
 
-function Search({ words, found: { matches, isCut }, label, onSearch }: SearchProps) {
+function Search({ words, found, label, onSearch }: SearchProps) {
   return (
     <div className="json-search">
       <input
@@ -95,8 +189,7 @@ function Search({ words, found: { matches, isCut }, label, onSearch }: SearchPro
       />
       {words !== '' && (
         <span className="faint num" role="status">
-          {matches.length}
-          {isCut ? '+' : ''} found
+          {found}
         </span>
       )}
     </div>
@@ -110,7 +203,7 @@ interface LinesProps {
   readonly active: number;
   readonly matches: ReadonlySet<string>;
   readonly fold: (line: JsonLine, isOpen?: boolean) => void;
-  readonly activate: (path: string) => void;
+  readonly activate: (id: string) => void;
 }
 
 function Lines({ lines, label, active, matches, fold, activate }: LinesProps) {
@@ -118,7 +211,7 @@ function Lines({ lines, label, active, matches, fold, activate }: LinesProps) {
   const press = (event: KeyboardEvent): void => {
     const line = lines[active];
     const to = lines[moved(event.key, active, lines.length)];
-    if (to !== undefined) activate(to.path);
+    if (to !== undefined) activate(to.id);
     else if (event.key === 'ArrowRight' && line?.isOpen === false) fold(line, true);
     else if (event.key === 'ArrowLeft' && line?.isOpen === true) fold(line, false);
     else if ((event.key === 'Enter' || event.key === ' ') && line?.isOpen !== null && line !== undefined)
@@ -138,13 +231,13 @@ function Lines({ lines, label, active, matches, fold, activate }: LinesProps) {
     >
       {lines.map((line, place) => (
         <Line
-          key={line.path}
+          key={line.id}
           id={`${id}-${place}`}
           line={line}
           isActive={place === active}
-          isMatch={matches.has(line.path)}
+          isMatch={matches.has(line.id)}
           onChoose={() => {
-            activate(line.path);
+            activate(line.id);
             if (line.isOpen !== null) fold(line);
           }}
         />
@@ -170,7 +263,7 @@ interface LineProps {
 }
 
 function Line({ id, line, isActive, isMatch, onChoose }: LineProps) {
-  const { depth, key, kind, text, isOpen, isText } = line;
+  const { depth, key, kind, text, isOpen, isText, side } = line;
   const isContainer = kind === 'object' || kind === 'array';
   return (
     // The tree has the focus and the keys.
@@ -181,10 +274,13 @@ function Line({ id, line, isActive, isMatch, onChoose }: LineProps) {
       aria-level={depth + 1}
       aria-selected={isActive}
       {...(isOpen === null ? {} : { 'aria-expanded': isOpen })}
-      className={isMatch ? 'json-line json-match' : 'json-line'}
+      className={['json-line', isMatch ? 'json-match' : '', side === undefined ? '' : `json-of-${side}`].join(
+        ' ',
+      )}
       style={{ paddingLeft: Math.min(depth, 24) * 14 }}
       onClick={onChoose}
     >
+      {side !== undefined && <b className="json-sign">{side === 'a' ? '−' : '+'}</b>}
       <span className="json-mark" aria-hidden="true">
         {isOpen !== null && isContainer && <Icon name={isOpen ? 'down' : 'right'} />}
       </span>
@@ -225,19 +321,5 @@ function Chosen({ line: { path, value } }: { line: JsonLine }) {
         Copy value
       </Button>
     </div>
-  );
-}
-
-function Whole({ value, label }: { value: unknown; label: string }) {
-  const text = (): string => JSON.stringify(value, null, 2) ?? 'undefined';
-  return (
-    <>
-      <Button look="ghost" aria-label={`Download ${label}`} onClick={() => download(text(), `${label}.json`)}>
-        Download
-      </Button>
-      <Button look="ghost" aria-label={`Copy ${label}`} onClick={() => void copy(text(), label)}>
-        <Icon name="copy" />
-      </Button>
-    </>
   );
 }

@@ -1,5 +1,5 @@
 /** Names and their values, one a line.
- *  It must never guess a value: what is not known is said to be unknown. */
+ *  It must never guess a value: an unknown value is shown as unknown. */
 import { Fragment, type ReactNode } from 'react';
 import './key-values.css';
 

@@ -5,7 +5,7 @@ import { safeText } from '../data/safe-text.ts';
 import './page.css';
 
 export interface PageProps {
-  /** Of the tab, and of the page unless `head` replaces it. */
+  /** Title of the tab, and of the page unless `head` replaces it. */
   readonly title: string;
   /** In place of the title. */
   readonly head?: ReactNode;

@@ -35,7 +35,7 @@ const SOUNDS: ReadonlySet<string> = new Set([
   'audio/flac',
 ]);
 
-/** Of one answer. */
+/** Maximum of one answer. */
 export const MOST_PARTS = 100;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -120,7 +120,7 @@ function unknownPart(item: Members): ResultPart {
   return { kind: 'json', value: item, label: String(item['type']).slice(0, 80) };
 }
 
-/** What is neither a picture nor a sound that may be shown is a file. */
+/** Content that is neither a picture nor a sound that may be shown is a file. */
 function mediaPart(item: Members, data: unknown, label: string, name = label): ResultPart {
   if (typeof data !== 'string') return unknownPart(item);
   const mime = mimeOf(item['mimeType']);

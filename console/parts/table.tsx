@@ -10,17 +10,17 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** Left out below 760 px. */
   readonly isMinor?: boolean;
-  /** Takes the room that is left. */
+  /** Takes the width that is left. */
   readonly isWide?: boolean;
 }
 
 export interface TableProps<Row> {
-  /** What it lists, for readers of the screen. */
+  /** Name of the list for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** What is said below a row, over its whole width; null: nothing. Default: nothing. */
+  /** Note below a row, over its whole width; null: none. Default: none. */
   readonly noteOf?: (row: Row) => ReactNode;
 }
 

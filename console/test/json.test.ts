@@ -1,6 +1,6 @@
 /** JSON on the console as a tree, and two values with their differences: bounded, never escaped twice, paths that can be copied. */
 import { expect, test } from 'vitest';
-import { jsonDifferences } from '../parts/json-differences.ts';
+import { differenceLines } from '../parts/json-differences.ts';
 import { findInJson, firstOpen, jsonLines } from '../parts/json-lines.ts';
 
 const all = { folds: new Map<string, boolean>(), limit: 1_000 };
@@ -26,7 +26,7 @@ test('JSON in a text is a tree as well, and says so', () => {
   ]);
 });
 
-test('a large value is cut at the limit, and opens as far as there is room', () => {
+test('a large value is cut at the limit, and opens as far as its lines fit', () => {
   const value = { many: Array.from({ length: 5_000 }, (_, at) => ({ at })), few: { a: 1 } };
   expect([...firstOpen(value, 60)]).toEqual(['$', '$.few']);
   const { lines, isCut } = jsonLines(value, { ...all, open: new Set(['$', '$.many']) });
@@ -54,18 +54,40 @@ test('a search opens the way to what it finds, in names and in texts, in any cas
   expect(findInJson(many, 'needle')).toMatchObject({ isCut: true });
 });
 
-test('two values differ at the places where they do, with JSON in texts read', () => {
-  const a = { same: [1], gone: 1, text: '{"n":1}', kind: [] };
-  const b = { same: [1, 2], text: '{"n":2}', kind: {}, ['__proto__x']: 1 };
-  expect(jsonDifferences(a, b, 10)).toEqual({
-    differences: [
-      { path: '$.same[1]', b: 2 },
-      { path: '$.gone', a: 1 },
-      { path: '$.text.n', a: 1, b: 2 },
-      { path: '$.kind', a: [], b: {} },
-      { path: '$.__proto__x', b: 1 },
-    ],
-    isCut: false,
+const differ = (a: unknown, b: unknown, isWhole = false) =>
+  differenceLines({ a, b }, { ...all, open: new Set(), isWhole });
+const signed = (a: unknown, b: unknown, isWhole = false): string[] =>
+  differ(a, b, isWhole).lines.map(({ side, path, text }) => {
+    return `${side === undefined ? ' ' : side === 'a' ? '-' : '+'} ${path} ${text}`;
   });
-  expect(jsonDifferences([1, 2, 3], [4, 5, 6], 2)).toMatchObject({ isCut: true, differences: { length: 2 } });
+
+test('two values are one tree with the members that only one has, JSON in texts read', () => {
+  const a = { same: [1], gone: 1, text: '{"n":1}', kind: [], equal: { x: 1, y: 2 } };
+  const b = { same: [1, 2], text: '{"n":2}', kind: {}, ['__proto__x']: 1, equal: { y: 2, x: 1 } };
+  expect(signed(a, b)).toEqual([
+    '  $ 5 members',
+    '  $.same 2 items',
+    '+ $.same[1] 2',
+    '- $.gone 1',
+    '  $.text 1 member',
+    '- $.text.n 1',
+    '+ $.text.n 2',
+    '- $.kind []',
+    '+ $.kind {}',
+    '+ $.__proto__x 1',
+  ]);
+  expect(signed({ x: 1, y: 2 }, { x: 1, y: 3 }, true)).toContain('  $.x 1');
+  expect(differ({ x: { y: [1] } }, { x: { y: [1] } })).toMatchObject({ differences: 0, isCut: false });
+});
+
+test('an item that was inserted into a list is one difference, and lines end at the limit', () => {
+  expect(signed(['a', 'b', 'c'], ['a', 'new', 'b', 'c'])).toEqual(['  $ 4 items', '+ $[1] new']);
+  expect(signed(['a', 'b', 'c'], ['b', 'c'])).toEqual(['  $ 2 items', '- $[0] a']);
+  const cut = differenceLines(
+    { a: [1, 2, 3], b: [4, 5, 6] },
+    { ...all, open: new Set(), limit: 3, isWhole: false },
+  );
+  expect([cut.lines.length, cut.isCut]).toEqual([3, true]);
+  const ids = differ({ x: [1] }, { x: { y: 1 } }).lines.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
 });

@@ -1,13 +1,14 @@
 /** The frame of the console in a real browser: policy, keys, sessions, themes, widths.
  *  It must not test a page: each has its own file. */
 import { expect, test } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { useKeyedService } from '../support/keyed-service.ts';
 import { startService } from '../support/running-service.ts';
 import { shared } from '../support/shared.ts';
 
 describeInBrowser('the frame of the console', () => {
-  const { redis, service, make, adminAt } = useKeyedService();
+  const { redis, service, make, adminAt, ADMIN } = useKeyedService();
   const open = shared(async () => startService({ redisUrl: redis.url, roles: { api: true } }));
   const browser = shared(startBrowser);
 
@@ -78,5 +79,58 @@ describeInBrowser('the frame of the console', () => {
     await field.waitFor();
     await page.getByText(/Your session ended at .*, before its time.*: sign in again/).waitFor();
     await expectAccessible(page);
+  });
+
+  test('an operator sees one tenant, or all, in the URL, and changes nothing there; another key has no choice', async () => {
+    const acme = await make({ name: 'acme', tenant: 'acme' });
+    const submit = async (apiKey: string, id: string): Promise<void> => {
+      const client = createHttpClient({ baseUrl: service.url, apiKey });
+      await client.submit({ type: 'tool_exec', tool_name: 'peer.add', arguments: {}, request_id: id });
+      await client.close();
+    };
+    await submit(ADMIN, 'same-id');
+    await submit(acme.key, 'same-id');
+    await submit(acme.key, 'theirs');
+    await using shown = await browser.open(service.url, '/requests', { expected: [/status of 40[01]/] });
+    const { page } = shown;
+    await page.getByLabel('API key').fill(ADMIN);
+    await page.keyboard.press('Enter');
+    const rows = page.locator('.request-rows [role=row]');
+    await rows.filter({ hasText: 'same-id' }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.getByRole('button', { name: 'Tenant: default' }).click();
+    await expectAccessible(page);
+    await page.getByRole('menuitem', { name: 'All tenants' }).click();
+    await expect.poll(async () => rows.count()).toBe(3);
+    await page.waitForURL(/tenant=\*|tenant=%2A/);
+    await rows.filter({ hasText: 'theirs' }).getByText('tenant acme').waitFor();
+    await expectAccessible(page);
+    await rows.filter({ hasText: 'theirs' }).getByRole('link').click();
+    await page.waitForURL(/of=acme/);
+    const cancel = page.getByRole('button', { name: 'Cancel…' });
+    await cancel.waitFor();
+    expect(await cancel.isDisabled()).toBe(true);
+    expect(await cancel.getAttribute('title')).toBe(
+      'The tenant acme is shown. A key of default cannot change its data.',
+    );
+    await page.getByRole('button', { name: 'Tenant: All tenants' }).click();
+    await page.getByRole('menuitem', { name: 'acme' }).click();
+    await page.getByRole('link', { name: 'Requests', exact: true }).first().click();
+    await page.waitForURL(/tenant=acme/);
+    await expect.poll(async () => rows.count()).toBe(2);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await using other = await browser.open(service.url, '/requests?tenant=*', {
+      expected: [/status of 40[013]/],
+    });
+    await other.page.getByLabel('API key').fill(acme.key);
+    await other.page.keyboard.press('Enter');
+    await other.page
+      .getByRole('alert')
+      .getByText(/tenant "acme"/)
+      .first()
+      .waitFor();
+    expect(await other.page.getByRole('button', { name: /^Tenant/ }).count()).toBe(0);
   });
 });

@@ -224,7 +224,7 @@ describeInBrowser('after a run', () => {
     expect((await client.request('ask-1'))?.run?.status).toBe('waiting');
     await page.getByRole('button', { name: 'Approve 3…' }).click();
     await dialog.getByRole('button', { name: 'Approve 3', exact: true }).click();
-    await page.getByText('Nothing waits for a decision.').waitFor();
+    await page.getByText('No pending approvals').waitFor();
     for (const id of ['ask-1', 'ask-2', 'lone']) for await (const _ of client.signals(id));
     expect((await client.request('lone'))?.directives.map(({ status }) => status)).toEqual(['succeeded']);
     expect((await client.request('ask-2'))?.run?.status).toBe('completed');
@@ -288,7 +288,7 @@ describeInBrowser('after a run', () => {
     await page.getByLabel('Until').fill('2020-01-02T00:00');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await page.getByText('No request fits since:2020-01-01T00:00Z until:2020-01-02T00:00Z').waitFor();
+    await page.getByText('No request matches since:2020-01-01T00:00Z until:2020-01-02T00:00Z').waitFor();
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByRole('menuitem', { name: 'Save this view…' }).click();
     await page.getByLabel('Name').fill('<b>old</b>');
@@ -342,6 +342,84 @@ describeInBrowser('after a run', () => {
     await page.goto(`${service.url}/console/compare?a=original&b=phone`);
     await page.getByRole('heading', { name: /^They part at/ }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await expectAccessible(page);
+  });
+
+  test('a model call of another program says at which turn a later pass left the record', async () => {
+    const ask = async (...contents: readonly string[]): Promise<string> => {
+      const messages = contents.map((content, at) => ({
+        role: at % 2 === 0 ? 'user' : 'assistant',
+        content,
+      }));
+      const response = await fetch(`${service.url}/runs/trip/openai/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'main:first', messages }),
+      });
+      await response.text();
+      return response.headers.get('adjutant-request') ?? '';
+    };
+    await ask('Begin.');
+    const id = await ask('Begin.', 'I add them.', `Go on. ${HOSTILE_TEXT}`);
+    await ask('Begin.');
+    await ask('Begin.', 'I add them.', 'Stop.');
+    for (const size of [WIDE, PHONE]) {
+      await using shown = await browser.open(service.url, `/requests/${id}`, size);
+      const { page } = shown;
+      await page.getByText(/turn 2 of the run/).waitFor();
+      const divergence = page.getByRole('region', { name: 'Divergence' });
+      await divergence.getByText('messages[2].content').waitFor();
+      await divergence.getByRole('treeitem').filter({ hasText: 'Stop.' }).waitFor();
+      expect(await page.locator('main img, main script').count()).toBe(0);
+      await expectAccessible(page);
+    }
+  });
+
+  test('results of two steps, or pasted JSON, are compared as one tree', async () => {
+    await client.runs.run({ agent: 'clerk', query: 'add them to compare', request_id: 'values' });
+    await using shown = await browser.open(service.url, '/requests/values?step=values%2Ftool-1-0', WIDE);
+    const { page } = shown;
+    await page.getByRole('link', { name: 'Compare its result' }).click();
+    await page.getByLabel('Second step').fill('values/model-2');
+    const tree = page.getByRole('tree', { name: 'differences' });
+    await tree.getByRole('treeitem').filter({ hasText: '−' }).first().waitFor();
+    await page.getByLabel('First JSON').fill(JSON.stringify({ same: 1, list: ['a', 'b'], text: '{"n":1}' }));
+    await page
+      .getByLabel('Second JSON')
+      .fill(JSON.stringify({ same: 1, list: ['new', 'a', 'b'], text: '{"n":2}' }));
+    await expect
+      .poll(async () => tree.getByRole('treeitem').allTextContents())
+      .toEqual([
+        '{ 3 members }',
+        'list: [ 3 items ]',
+        '+0: "new"',
+        'text: { 1 member } · JSON in a text',
+        '−n: 1',
+        '+n: 2',
+      ]);
+    await tree.getByRole('treeitem').filter({ hasText: 'n: 2' }).click();
+    await page.getByText('$.text.n').waitFor();
+    await page.getByRole('button', { name: 'Show equal members' }).click();
+    await tree.getByRole('treeitem').filter({ hasText: 'same: 1' }).waitFor();
+    await expectAccessible(page);
+    await page.setViewportSize(PHONE);
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+  });
+
+  test('an archived request says so, and has no way to what the archive cannot do', async () => {
+    await failed('old');
+    await using shown = await browser.open(service.url, '/requests', WIDE);
+    const { page } = shown;
+    // The archive answers as the service does, with the instant at which it took the request.
+    await page.route('**/v1/requests/old', async (route) => {
+      const view = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...view, archived_at: '2026-11-01T10:00:00.000Z' } });
+    });
+    await page.goto(`${service.url}/console/requests/old`);
+    await page.getByText('archived on 1 Nov 10:00:00').waitFor();
+    expect(await failure(page).getByRole('button', { name: 'Resume…' }).isDisabled()).toBe(true);
+    expect(await failure(page).getByRole('button', { name: 'Run again…' }).isDisabled()).toBe(false);
     await expectAccessible(page);
   });
 });

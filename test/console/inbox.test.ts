@@ -59,7 +59,7 @@ describeInBrowser('the console', () => {
     await expectAccessible(page);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
-    await expect.poll(() => focused(page)).toBe('Do not call');
+    await expect.poll(() => focused(page)).toBe('Cancel');
     await page.getByRole('button', { name: 'Call once' }).click();
     await page.getByText('sent "hello" to ana@example.org').waitFor();
   });
@@ -106,7 +106,7 @@ describeInBrowser('the console', () => {
     await other.page.getByText(/^Approved .* ago by Ana$/).waitFor();
     await endOf(requestId);
     await other.page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    await other.page.getByText('Nothing waits for a decision.').waitFor();
+    await other.page.getByText('No pending approvals').waitFor();
   });
 
   test('approves a call with other arguments', async () => {
@@ -121,7 +121,7 @@ describeInBrowser('the console', () => {
       .getByRole('textbox', { name: 'Arguments' })
       .fill('{"to": "eve@example.org", "subject": "edited"}');
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
-    await page.getByText('Nothing waits for a decision.').waitFor();
+    await page.getByText('No pending approvals').waitFor();
     expect(JSON.stringify(await endOf(requestId))).toContain('edited');
   });
 
@@ -154,20 +154,20 @@ describeInBrowser('the console', () => {
     await using shown = await browser.open(service.url, '/agents');
     const { page } = shown;
     await page.getByRole('link', { name: 'Start a run of clerk' }).click();
-    await page.getByLabel('What should it do?').fill('Please mail the ledger');
+    await page.getByLabel('Task').fill('Please mail the ledger');
     // What was written is there again.
     await page.getByRole('link', { name: 'Tools' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Tools' }).waitFor();
     await page.goBack();
     await page.reload();
-    expect(await page.getByLabel('What should it do?').inputValue()).toBe('Please mail the ledger');
+    expect(await page.getByLabel('Task').inputValue()).toBe('Please mail the ledger');
     await page.getByText('Model, tools, tags, conversation').click();
     await page.getByLabel('Tags').fill('night, support');
     await page.getByLabel('Overrides').fill('{"temperature": 0');
     await page.getByText('is not JSON').waitFor();
     await page.getByLabel('Overrides').fill('{"temperature": 0}');
     await expectAccessible(page);
-    await page.getByLabel('What should it do?').focus();
+    await page.getByLabel('Task').focus();
     await page.keyboard.press('Control+Enter');
     await page.getByText('A call waits for a decision').waitFor();
     await expectAccessible(page);
@@ -178,9 +178,9 @@ describeInBrowser('the console', () => {
     ]);
     await client().runs.decide(requestId, 'tool-1-0', { decision: 'approve' });
     await page.getByText('The mail is out').first().waitFor();
-    await page.getByLabel('Go on in this conversation').fill('and thanks');
+    await page.getByLabel('Next message of this conversation').fill('and thanks');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('1 other run of this conversation').waitFor();
-    expect(await page.getByLabel('Go on in this conversation').inputValue()).toBe('');
+    expect(await page.getByLabel('Next message of this conversation').inputValue()).toBe('');
   });
 });

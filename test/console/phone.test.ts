@@ -24,7 +24,7 @@ describeInBrowser('the console on a phone', () => {
     ['/tools', 'get-sum'],
     ['/tools/everything.get-sum', 'Edit as JSON'],
     ['/agents', 'Start a run'],
-    ['/agents/default', 'What should it do?'],
+    ['/agents/default', 'Task'],
     ['/requests/careful-sum', 'Legend'],
     ['/requests/example-files?tab=conversation', 'Result'],
     ['/requests/example-files?tab=signals', 'received'],

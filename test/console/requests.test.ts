@@ -61,7 +61,7 @@ describeInBrowser('overview and requests', () => {
       await shown.page.getByRole('link', { name: place, exact: true }).first().click();
       await shown.page.getByRole('heading', { level: 1, name: place }).waitFor();
       await shown.page.getByText('keeps no list of requests').waitFor();
-      expect(await shown.page.getByText(/^Nobody|^Nothing (?:needs|waits|has failed)/).count()).toBe(0);
+      expect(await shown.page.getByText(/^No (?:pending approvals|open problems|failures)$/).count()).toBe(0);
     }
     await shown.page.getByRole('link', { name: 'who waits for a person is not known' }).waitFor();
   });
@@ -75,15 +75,15 @@ describeInBrowser('overview and requests', () => {
     const { page } = shown;
     const notice = page.getByText('The list is built anew');
     await notice.waitFor();
-    await page.getByText('Nothing is known to wait so far.').waitFor();
+    await page.getByText('No pending approvals are known yet.').waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'Overview', exact: true }).first().click();
     await page.getByRole('link', { name: 'who waits for a person is not known' }).waitFor();
-    await page.getByText('No failure is known so far.').waitFor();
-    await page.getByText('Nobody is known to be asked.').waitFor();
+    await page.getByText('No failures are known yet.').waitFor();
+    await page.getByText('No pending approvals are known yet.').waitFor();
     expect(await notice.count()).toBe(1);
-    expect(await page.getByText(/^Nobody is asked|^Nothing (?:needs|waits|has failed)/).count()).toBe(0);
-    await page.getByText('Nothing is counted.').waitFor();
+    expect(await page.getByText(/^No (?:pending approvals|open problems|failures)$/).count()).toBe(0);
+    await page.getByText('No budgets').waitFor();
     await expectAccessible(page);
   });
 
@@ -95,7 +95,7 @@ describeInBrowser('overview and requests', () => {
     await lane.getByRole('cell', { name: '1', exact: true }).first().waitFor();
     const heads = await table.getByRole('columnheader').allTextContents();
     const cells = await lane.getByRole('cell').allTextContents();
-    expect(cells[heads.indexOf('Later')]).toBe('1');
+    expect(cells[heads.indexOf('Delayed')]).toBe('1');
     expect(cells[heads.indexOf('Retries')]).toBe('0');
   });
 
@@ -105,7 +105,7 @@ describeInBrowser('overview and requests', () => {
     const { page } = shown;
     await page.getByRole('table', { name: 'Last failures' }).getByRole('link', { name: 'third' }).waitFor();
     await page.getByRole('table', { name: 'Processes' }).getByText('working').waitFor();
-    await page.getByText('Nothing is counted.').waitFor();
+    await page.getByText('No budgets').waitFor();
     await expectAccessible(page);
     await page
       .getByRole('link', { name: /dead letter/ })

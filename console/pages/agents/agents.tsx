@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { safeText } from '../../data/safe-text.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -15,14 +15,14 @@ import './agents.css';
 const EVERY_MS = 10_000;
 
 export function AgentsPage() {
-  const canStart = useMissingScope('submit') === null;
+  const canStart = useWhyNot('submit') === null;
   const { data, error, refetch } = useRead<AgentListing>('/v1/agents', { everyMs: EVERY_MS });
   return (
     <Page title="Agents" isPlace>
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data?.agents.length === 0 && (
         <Empty title="No agent is known." command="npx adjutant engine">
-          Agents of <code>adjutant.json</code> are here while an engine runs.
+          Agents of <code>adjutant.json</code> are listed while an engine runs.
         </Empty>
       )}
       {data !== undefined && data.agents.length > 0 && (
@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<ListedAgent>[] = [
   { name: 'Tools', isMinor: true, cell: ({ tools }) => <Text>{toolsWords(tools)}</Text> },
 ];
 
-/** Not offered to a key that may not start one. */
+/** Absent for keys that may not start a run. */
 const START: Column<ListedAgent> = {
   name: 'New run',
   cell: ({ name }) => (

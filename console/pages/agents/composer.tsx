@@ -2,7 +2,7 @@
  *  progress. Never sends the same text as two: a repeat after a lost answer has the same id. */
 import { type KeyboardEvent, type SubmitEvent, useId, useState } from 'react';
 import { useDraft } from '../../data/draft.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { modelOf, namesOf } from '../../data/change-texts.ts';
 import { readObject } from '../../data/typed-json.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
@@ -20,14 +20,14 @@ export interface ComposerProps {
 export function Composer({ agent, talk, onStarted }: ComposerProps) {
   const [text, type] = useDraft(`${agent}/${talk?.requestId ?? ''}`);
   const id = useId();
-  const missing = useMissingScope('submit');
+  const why = useWhyNot('submit');
   const sending = useSend(agent, talk, { onStarted, onSent: () => type('') });
   const [texts, write] = useState<OptionTexts>(NO_OPTIONS);
   const read = readOptions(texts);
   const fault = 'fault' in read ? read.fault : null;
   const send = (event?: SubmitEvent): void => {
     event?.preventDefault();
-    if (text.trim() === '' || sending.isPending || missing !== null || 'fault' in read) return;
+    if (text.trim() === '' || sending.isPending || why !== null || 'fault' in read) return;
     sending.send(text, talk === null ? read.options : {});
   };
   const press = (event: KeyboardEvent): void => {
@@ -35,7 +35,7 @@ export function Composer({ agent, talk, onStarted }: ComposerProps) {
     event.preventDefault();
     send();
   };
-  if (missing !== null && text === '') return <MayNot isNew={talk === null} scope={missing} />;
+  if (why !== null && text === '') return <p className="agents-composer muted">{why}</p>;
   return (
     <form className="agents-composer" onSubmit={send}>
       {sending.error !== null && <ErrorBanner error={sending.error} onRetry={() => send()} />}
@@ -52,7 +52,7 @@ export function Composer({ agent, talk, onStarted }: ComposerProps) {
         <Button
           type="submit"
           look="primary"
-          why={missing && `needs the scope ${missing}`}
+          why={why}
           disabled={sending.isPending || text.trim() === '' || (talk === null && fault !== null)}
         >
           {talk === null ? 'Start a run' : 'Send'}
@@ -129,15 +129,7 @@ function Options({ texts, fault, onWrite }: OptionsProps) {
   );
 }
 
-function MayNot({ isNew, scope }: { isNew: boolean; scope: string }) {
-  return (
-    <p className="agents-composer muted">
-      This key may not {isNew ? 'start a run' : 'write to a run'}: it needs the scope {scope}.
-    </p>
-  );
-}
-
 function labelOf(talk: Talk | null): string {
-  if (talk === null) return 'What should it do?';
-  return talk.isRunning ? 'Say something to the run' : 'Go on in this conversation';
+  if (talk === null) return 'Task';
+  return talk.isRunning ? 'Message to the run' : 'Next message of this conversation';
 }

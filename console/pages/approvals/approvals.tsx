@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { useNow } from '../../data/use-now.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
@@ -81,7 +81,7 @@ export function ApprovalsPage() {
 function NoItems({ isIncomplete }: { isIncomplete: boolean }) {
   return (
     <Empty
-      title={isIncomplete ? 'Nothing is known to wait so far.' : 'Nothing waits for a decision.'}
+      title={isIncomplete ? 'No pending approvals are known yet.' : 'No pending approvals'}
       command="npx adjutant ask --help"
     >
       A call of a tool whose policy is <code>ask</code> would be here, and a question of a tool.
@@ -96,8 +96,7 @@ interface BulkBarProps {
 }
 
 function BulkBar({ count, onAsk, onClear }: BulkBarProps) {
-  const missing = useMissingScope('decide');
-  const why = missing === null ? null : `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   const tooMany = count > MOST_CHOSEN ? `At most ${MOST_CHOSEN} at once.` : null;
   return (
     <section className="row" aria-label="Selected items">
@@ -115,7 +114,7 @@ function BulkBar({ count, onAsk, onClear }: BulkBarProps) {
   );
 }
 
-/** What the URL names, else the first one. */
+/** The item that the URL names, else the first one. */
 function useShown(
   items: readonly OpenApproval[],
 ): readonly [OpenApproval | null, (item: OpenApproval) => void] {
@@ -148,7 +147,7 @@ function keysOf(
   };
 }
 
-/** The number in the title of the tab: somebody may look at another one. */
+/** The number in the title of the tab, for people in another tab. */
 function useAnnouncement(count: number): void {
   useEffect(() => {
     document.title = `${count === 0 ? '' : `(${count}) `}Approvals · Adjutant`;

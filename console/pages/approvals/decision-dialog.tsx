@@ -1,4 +1,4 @@
-/** The decision about one item: its reason, its arguments if they are changed, and who decided if somebody else was faster.
+/** The decision about one item: its reason, its arguments if they are changed, and the earlier decision of another person.
  *  It must never send a decision twice, nor one by Enter alone. */
 import { useState } from 'react';
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
@@ -68,7 +68,7 @@ export function DecisionDialog({ asked, onClose, onDone }: DecisionDialogProps) 
   );
 }
 
-/** Somebody else was faster: who, and when. */
+/** The earlier decision of another person. */
 function Elsewhere({ words }: { words: string }) {
   return (
     <Banner tone="wait">

@@ -1,4 +1,4 @@
-/** What a person fills in with a decision: its reason, and other arguments if they are to be changed.
+/** The fields of a decision: its reason, and other arguments if they are to be changed.
  *  It must never change arguments that are only shown. */
 import { Code } from '../../parts/code.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
@@ -8,7 +8,7 @@ export interface Draft {
   readonly reason: string;
   /** JSON. */
   readonly args: string;
-  /** Of the arguments; null: none. */
+  /** Fault of the arguments; null: none. */
   readonly fault: string | null;
 }
 

@@ -1,14 +1,15 @@
-/** What waits for a person, in the order in which it is to be decided, and the words for it.
+/** Pending approvals and questions in the order of their deadlines, and the words for them.
  *  It must never read a clock. */
 import { ENCRYPTED, encryptedAlone, encryptedNote } from '../../../src/contract/encrypted/encrypted-form.ts';
 import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { isObject } from '../../../src/contract/json/json-object.ts';
 import type { Problem } from '../../../src/contract/problem.ts';
+import { keyOf } from '../../data/tenant.ts';
 import { durationText } from '../../data/shown.ts';
 
 /** `input_id`: a call may ask several questions. */
-export function itemKey({ request_id, call_id, input_id }: OpenApproval): string {
-  return `${request_id}/${input_id ?? call_id}`;
+export function itemKey(item: OpenApproval): string {
+  return `${keyOf(item)}/${item.input_id ?? item.call_id}`;
 }
 
 /** Items of one bulk decision. */
@@ -37,7 +38,7 @@ export function isUrgent(deadlineAt: string, now: number): boolean {
 /** Who decided otherwise before, as `already_decided` says it; null: the refusal says something else. */
 export function decidedWords({ code, decided, detail }: Problem, now: number): string | null {
   if (code !== 'already_decided') return null;
-  if (!isObject(decided)) return detail ?? 'Somebody has decided already.';
+  if (!isObject(decided)) return detail ?? 'A decision has been recorded already.';
   const { decision, by, decided_at: at } = decided;
   const what = decision === 'approve' ? 'Approved' : 'Denied';
   const when = typeof at === 'string' ? ` ${durationText(Math.max(0, now - Date.parse(at)))} ago` : '';
@@ -89,7 +90,7 @@ function keyIdIn(text: string | null): string | null {
 
 const ENCRYPTED_START = `{"${ENCRYPTED}":`;
 
-/** What is asked, in a few words. */
+/** The subject of an item, in a few words. */
 export function askedWords({ kind }: OpenApproval): string {
   switch (kind) {
     case 'approval':

@@ -5,7 +5,8 @@ import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts
 import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
+import { placeOf } from '../../data/tenant.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -68,7 +69,7 @@ function Arguments({ item }: { item: OpenApproval }) {
   return value === null ? <Code label="arguments">{text}</Code> : <Json value={value} label="arguments" />;
 }
 
-/** What happens without a decision. */
+/** The consequence of no decision. */
 function endWords({ kind, agent }: OpenApproval): string {
   if (kind === 'question') return 'it is declined';
   return agent === null ? 'the call fails' : 'the run fails';
@@ -87,11 +88,7 @@ function EffectLine({ item }: { item: OpenApproval }) {
 
 function Facts({ item }: { item: OpenApproval }) {
   const link = (
-    <Link
-      className="approvals-link"
-      to="/requests/$requestId"
-      params={{ requestId: item.request_id } as never}
-    >
+    <Link className="approvals-link" {...placeOf(item)}>
       <Text mono>{item.request_id}</Text>
     </Link>
   );
@@ -114,8 +111,7 @@ function Facts({ item }: { item: OpenApproval }) {
 }
 
 function Ways({ item, onAsk }: { item: OpenApproval; onAsk: (asked: Asked) => void }) {
-  const missing = useMissingScope('decide');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   return (
     <div className="row">
       <Button look="primary" why={why} onClick={() => onAsk({ item, decision: 'approve', isEdit: false })}>

@@ -1,5 +1,5 @@
-/** Who decides: the name of the key that is signed in, or, where no key is asked for, what the person says.
- *  It must never say a name for somebody who has a key: the service knows it. */
+/** The person who decides: the name of the session's key, or, where no key is needed, the name that was typed.
+ *  Never sends a name for a session that has a key: the service knows it. */
 import type { ReactNode } from 'react';
 import { useSession } from '../../data/session.ts';
 import { useStored } from '../../data/stored.ts';

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
+import { inTenant } from '../../data/tenant.ts';
 import { inOrder } from './inbox.ts';
 
 const EVERY_MS = 2_000;
@@ -19,7 +20,7 @@ export interface Inbox {
 
 export function useInbox() {
   return useQuery<Inbox>({
-    queryKey: ['api', 'inbox'],
+    queryKey: ['api', 'inbox', inTenant('/v1/approvals')],
     queryFn: ({ signal }) => readInbox(signal),
     refetchInterval: ({ state: { error } }) => (isListOff(error) ? LIST_OFF_MS : EVERY_MS),
   });

@@ -7,6 +7,7 @@ import { type CaseComparison, type CaseSums, compareCases } from '../../../src/c
 import { assembledCase, endedDirectives } from '../../../src/contract/case/assemble.ts';
 import type { DirectiveView, RequestView } from '../../../src/contract/request/request-view.ts';
 import { call, path } from '../../data/api.ts';
+import { inTenant } from '../../data/tenant.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
@@ -24,7 +25,14 @@ export function ComparePage() {
   const [b, setB] = useUrlState('b');
   const { data, error, refetch, isFetching } = useComparison(a, b);
   return (
-    <Page title="Compare two runs">
+    <Page
+      title="Compare two runs"
+      actions={
+        <Link className="button button-plain" to="/differences">
+          Compare two values
+        </Link>
+      }
+    >
       <Choice
         key={`${a} ${b}`}
         first={[a, b]}
@@ -47,7 +55,7 @@ interface Comparison {
 
 function useComparison(a: string, b: string) {
   return useQuery<Comparison>({
-    queryKey: ['compare', a, b],
+    queryKey: ['compare', inTenant(path`/v1/requests/${a}`), b],
     queryFn: async ({ signal }) => {
       const cases = await Promise.all([readCase(a, signal), readCase(b, signal)]);
       return { cases, comparison: compareCases(...cases) };

@@ -7,8 +7,7 @@ import { countText, durationText } from '../../data/shown.ts';
 import { textOf } from '../../data/typed-json.ts';
 import { Code } from '../../parts/code.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Json } from '../../parts/json.tsx';
-import { JsonDiff } from '../../parts/json-diff.tsx';
+import { Json, JsonDiff } from '../../parts/json.tsx';
 import { Text } from '../../parts/text.tsx';
 
 interface TurnProps {
@@ -37,7 +36,8 @@ export function Turn({ turn, sides }: TurnProps) {
   );
 }
 
-function differencesOf({ a, b, asked, answered, calls }: ComparedTurn): string[] {
+function differencesOf({ a, b, asked, answered, calls, ...turn }: ComparedTurn): string[] {
+  if ('taken_over' in turn) return ['taken over by the fork'];
   if (b === null) return ['only the first run has it'];
   if (a === null) return ['only the second run has it'];
   return [
@@ -120,16 +120,8 @@ function Side({ name, turn }: { name: string; turn: CaseTurn | null }) {
 }
 
 /** Both values at a place; a side that has none is not shown. */
-export function DifferenceView({ of: { place, ...sides } }: { of: Difference }) {
-  if (!('a' in sides) || !('b' in sides)) {
-    const [sign, value] = 'a' in sides ? ['−', sides.a] : ['+', sides.b];
-    return (
-      <p className={sign === '+' ? 'json-added' : 'json-removed'}>
-        {sign} <Text>{typeof value === 'string' ? value : (JSON.stringify(value) ?? '')}</Text>
-      </p>
-    );
-  }
-  return <JsonDiff a={sides.a} b={sides.b} label={place} />;
+export function DifferenceView({ of: { place, a, b } }: { of: Difference }) {
+  return <JsonDiff a={a} b={b} label={place} />;
 }
 
 type CallPairOf = readonly [CaseCall | null, CaseCall | null];
@@ -163,20 +155,20 @@ function CallPair({ one, other }: { one: CaseCall | null; other: CaseCall | null
       {one !== null && other !== null ? (
         <>
           {isSame(one.arguments, other.arguments) ? (
-            <Json value={one.arguments} label={`arguments of ${call.tool}`} room={8} />
+            <Json value={one.arguments} label={`arguments of ${call.tool}`} firstLines={8} />
           ) : (
             <JsonDiff a={one.arguments} b={other.arguments} label={`arguments of ${call.tool}`} />
           )}
           {isSame(one.answer, other.answer) ? (
-            <Json value={resultOf(one)} label={`result of ${call.tool}`} room={8} />
+            <Json value={resultOf(one)} label={`result of ${call.tool}`} firstLines={8} />
           ) : (
             <JsonDiff a={resultOf(one)} b={resultOf(other)} label={`result of ${call.tool}`} />
           )}
         </>
       ) : (
         <>
-          <Json value={call.arguments} label={`arguments of ${call.tool}`} room={8} />
-          <Json value={resultOf(call)} label={`result of ${call.tool}`} room={8} />
+          <Json value={call.arguments} label={`arguments of ${call.tool}`} firstLines={8} />
+          <Json value={resultOf(call)} label={`result of ${call.tool}`} firstLines={8} />
         </>
       )}
     </section>

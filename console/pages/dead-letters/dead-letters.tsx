@@ -7,7 +7,7 @@ import type {
   DeadLetterPage,
 } from '../../../src/contract/directive/dead-letter.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -63,7 +63,7 @@ function Letters({ filter }: { filter: LettersFilter }) {
     <section className="stack" aria-label="Dead letters, the oldest first">
       <Actions filter={filter} picked={picked} hasAny={letters.length > 0} onRedrive={setScope} />
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
-      {data !== undefined && letters.length === 0 && <Empty title="None of them fits the filter." />}
+      {data !== undefined && letters.length === 0 && <Empty title="No dead letter matches the filter." />}
       {letters.length > 0 && <LetterTable letters={letters} chosen={chosen} onChoose={choose} />}
       {typeof data?.next === 'string' && limit < MOST_LETTERS && (
         <div>
@@ -91,11 +91,11 @@ interface ActionsProps {
 }
 
 function Actions({ filter, picked, hasAny, onRedrive }: ActionsProps) {
-  const missing = useMissingScope('redrive');
+  const why = useWhyNot('redrive');
   return (
     <div className="row dead-actions">
       <h2>Oldest first</h2>
-      {missing === null && (
+      {why === null && (
         <span className="row spread">
           <Button
             why={picked.length === 0 ? 'Nothing is selected.' : null}
@@ -108,7 +108,7 @@ function Actions({ filter, picked, hasAny, onRedrive }: ActionsProps) {
           </Button>
         </span>
       )}
-      {missing !== null && <span className="muted">Redriving needs the scope {missing}.</span>}
+      {why !== null && <span className="muted">{why}</span>}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts'
 import type { DirectiveView } from '../../../src/contract/request/request-view.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
+import { pathOf, placeOf } from '../../data/tenant.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Json } from '../../parts/json.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
@@ -13,7 +14,7 @@ import { mayHaveHappened } from './redrive-plan.ts';
 
 export function LetterDetails({ letter }: { letter: DeadLetter }) {
   const { request_id, id, error, lane, attempts } = letter;
-  const place = path`/v1/requests/${request_id}/directives/${id}`;
+  const place = pathOf(path`/v1/requests/${request_id}/directives/${id}`, letter);
   const read = useRead<DirectiveView>(place, { keepOld: false });
   return (
     <div className="dead-details">
@@ -22,18 +23,13 @@ export function LetterDetails({ letter }: { letter: DeadLetter }) {
           ['Error', <Text key="error">{`${error.type}: ${error.message}`}</Text>],
           [
             'Outcome',
-            mayHaveHappened(letter) ? 'It may have happened: look at its target first.' : 'It failed.',
+            mayHaveHappened(letter) ? 'It may have happened: check its target first.' : 'It failed.',
           ],
           ['Lane', <Text key="lane">{lane ?? '–'}</Text>],
           ['Attempts', attempts],
           [
             'Request',
-            <Link
-              key="request"
-              className="dead-link"
-              to="/requests/$requestId"
-              params={{ requestId: request_id } as never}
-            >
+            <Link key="request" className="dead-link" {...placeOf(letter)}>
               <Text mono>{request_id}</Text>
             </Link>,
           ],

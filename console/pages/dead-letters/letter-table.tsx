@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { shortId } from '../../data/shown.ts';
+import { keyOf, placeOf, tenantIn } from '../../data/tenant.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Instant } from '../../parts/instant.tsx';
@@ -19,8 +20,8 @@ export interface LetterTableProps {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-export function letterKey({ request_id, id }: Pick<DeadLetter, 'request_id' | 'id'>): string {
-  return `${request_id}/${id}`;
+export function letterKey(letter: Pick<DeadLetter, 'request_id' | 'id'>): string {
+  return `${keyOf(letter)}/${letter.id}`;
 }
 
 export function LetterTable({ letters, chosen, onChoose }: LetterTableProps) {
@@ -133,9 +134,10 @@ function LetterRow({ letter, isChosen, isOpen, onChoose, onOpen }: LetterRowProp
           <Summary letter={letter} isOpen={isOpen} onOpen={onOpen} />
         </td>
         <td className="table-minor mono">
-          <Link to="/requests/$requestId" params={{ requestId: request_id } as never} title={request_id}>
+          <Link {...placeOf(letter)} title={request_id}>
             {shortId(safeText(request_id))}
           </Link>
+          {tenantIn(letter) !== undefined && <span className="muted"> tenant {tenantIn(letter)}</span>}
         </td>
         <td className="num table-minor">{attempts}</td>
         <td className="num">

@@ -32,7 +32,7 @@ export function RedriveDialog({ scope, onClose }: { scope: RedriveScope; onClose
   const act = letters !== undefined && redrive.data === undefined && (
     <Button
       look={blocked || plan?.repeats === 0 ? 'primary' : 'danger'}
-      why={blocked ? 'Say first that you have looked.' : null}
+      why={blocked ? 'Confirm first that you have checked.' : null}
       disabled={redrive.isPending || plan === undefined || plan.count === 0}
       onClick={() => redrive.mutate(letters)}
     >
@@ -44,7 +44,7 @@ export function RedriveDialog({ scope, onClose }: { scope: RedriveScope; onClose
       isOpen
       onClose={onClose}
       title="Redrive dead letters"
-      closeText={redrive.data === undefined ? 'Do not redrive' : 'Close'}
+      closeText={redrive.data === undefined ? 'Cancel' : 'Close'}
       actions={act}
     >
       {error !== null && <ErrorBanner error={error} />}
@@ -65,7 +65,7 @@ interface FoundLetters {
   readonly error: Error | null;
 }
 
-/** What the plan says is what is redriven: the letters are read once, and named. */
+/** The letters of the plan are those that are redriven: they are read once, and named. */
 function useLetters(scope: RedriveScope): FoundLetters {
   const isRead = 'filter' in scope;
   const [place] = useState(() => (isRead ? lettersPath(scope.filter, MOST_LETTERS) : ''));

@@ -1,4 +1,4 @@
-/** What became of a redrive: what runs again, what was refused and why.
+/** The outcome of a redrive: directives that run again, and refusals with their reasons.
  *  It must never call something redriven that was not. */
 import { Link } from '@tanstack/react-router';
 import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';

@@ -1,17 +1,17 @@
-/** What redriving some dead letters would do: the dry run, made of the letters themselves.
- *  It must never call a repeat harmless of which nobody knows. */
+/** The dry run of redriving some dead letters, made of the letters themselves.
+ *  Never calls a repeat harmless whose effect is unknown. */
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import type { Effect } from '../../data/effect-words.ts';
 
 export interface PlannedTarget {
-  /** Of the tool or model; null: a type without one. */
+  /** Name of the tool or model; null: a type without one. */
   readonly name: string | null;
   readonly count: number;
-  /** null: no tool that is offered now; `model`: a call of a model. */
+  /** null: no tool of the current catalog; `model`: a call of a model. */
   readonly effect: Effect | 'model' | null;
-  /** Of them, those that may have happened. */
+  /** Number of them that may have happened. */
   readonly uncertain: number;
-  /** Of them, those that no server was sent. */
+  /** Number of them that no server was sent. */
   readonly unreached: number;
 }
 
@@ -20,9 +20,9 @@ export interface RedrivePlan {
   readonly requests: number;
   /** The largest first. */
   readonly targets: readonly PlannedTarget[];
-  /** Calls that were made, of tools that act once more each time, or of which nobody knows it. */
+  /** Calls that were made, of tools that act once more each time, or whose effect is unknown. */
   readonly repeats: number;
-  /** Of them, those that may have happened. */
+  /** Number of them that may have happened. */
   readonly uncertain: number;
 }
 
@@ -64,13 +64,13 @@ export function mayHaveHappened({ error }: Pick<DeadLetter, 'error'>): boolean {
 
 const NOT_OFFERED: ReadonlySet<string> = new Set(['unknown_tool', 'unknown_model']);
 
-/** It ended before an attempt, or at its only one, which found nobody to call. */
+/** It ended before an attempt, or at its only one, which reached no server. */
 function neverReached(letter: DeadLetter): boolean {
   if (mayHaveHappened(letter)) return false;
   return letter.attempts === 0 || (letter.attempts === 1 && NOT_OFFERED.has(letter.error.type));
 }
 
-/** What happened, then what a repeat does. */
+/** The outcome, then the effect of a repeat. */
 export function targetWords(target: PlannedTarget): string {
   const { count, unreached, uncertain } = target;
   const server = target.effect === 'model' ? 'provider' : 'server';
@@ -92,6 +92,6 @@ function repeatWords(effect: PlannedTarget['effect']): string {
     case 'once':
       return 'Was called, and ended in an error: redriving calls it again.';
     case null:
-      return 'No server offers it now, so what a repeat does is not known.';
+      return 'No server has it now: the effect of a repeat is unknown.';
   }
 }

@@ -3,6 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { countText, shortId } from '../../data/shown.ts';
+import { keyOf, placeOf } from '../../data/tenant.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -27,20 +28,20 @@ export function LastFailures({
         )}
       </h2>
       {requests.length === 0 ? (
-        <Empty title={incomplete ? 'No failure is known so far.' : 'Nothing has failed.'} />
+        <Empty title={incomplete ? 'No failures are known yet.' : 'No failures'} />
       ) : (
         <Table
           label="Last failures"
           columns={COLUMNS}
           rows={newestFirst(requests).slice(0, SHOWN)}
-          keyOf={({ request_id: id }) => id}
+          keyOf={keyOf}
         />
       )}
     </div>
   );
 }
 
-/** By their end: the list is in the order of their beginning. */
+/** The order of their ends; the list is in the order of their beginnings. */
 function newestFirst(requests: readonly ListedRequest[]): readonly ListedRequest[] {
   const endOf = ({ closed_at: closed, created_at: created }: ListedRequest): string => closed ?? created;
   return requests.toSorted((one, other) => endOf(other).localeCompare(endOf(one)));
@@ -48,9 +49,9 @@ function newestFirst(requests: readonly ListedRequest[]): readonly ListedRequest
 
 const REQUEST: Column<ListedRequest> = {
   name: 'Request',
-  cell: ({ request_id: id }) => (
-    <Link to="/requests/$requestId" params={{ requestId: id } as never} className="mono" title={id}>
-      {shortId(id)}
+  cell: (row) => (
+    <Link {...placeOf(row)} className="mono" title={row.request_id}>
+      {shortId(row.request_id)}
     </Link>
   ),
 };

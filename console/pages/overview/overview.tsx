@@ -26,7 +26,7 @@ import './overview.css';
 
 const EVERY = { everyMs: 2_000 };
 const SELDOM = { everyMs: 5_000 };
-/** Of the newest that failed those that ended last are shown. */
+/** Number of the newest failed requests, of which those that ended last are shown. */
 const SOME = 50;
 
 export function OverviewPage() {
@@ -109,7 +109,7 @@ function Head({ trouble, at }: { trouble: readonly Trouble[] | null; at: number 
       <p className="trouble">
         {trouble?.length === 0 && (
           <span className="trouble-none">
-            <Icon name="check" /> Nothing needs a person.
+            <Icon name="check" /> No open problems
           </span>
         )}
         {trouble?.map(({ text, to, tone }) => (

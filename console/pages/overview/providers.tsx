@@ -1,5 +1,5 @@
-/** The model providers: how busy each is, and until when one is not asked because it wished so.
- *  It must never call one reachable that nobody has asked: it says what is known. */
+/** The model providers: the load of each, and the end of its cool-down.
+ *  Never calls a provider reachable that has not been called: it is idle. */
 import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { Empty } from '../../parts/empty.tsx';
@@ -15,7 +15,7 @@ export function Providers({ lanes, at }: { lanes: readonly ListedLane[]; at: num
       <h2>Model providers</h2>
       {providers.length === 0 ? (
         <Empty title="No model provider is known.">
-          One is there as soon as its key is set, or <code>adjutant.json</code> names it.
+          A provider appears when its key is set, or when <code>adjutant.json</code> names it.
         </Empty>
       ) : (
         <Table label="Model providers" columns={columnsAt(at)} rows={providers} keyOf={({ name }) => name} />

@@ -1,4 +1,4 @@
-/** What was spent today: money and tokens of each budget, and of each alias or model in it.
+/** Today's spend: money and tokens of each budget, and of each alias or model in it.
  *  It must never add budgets up: one call may count in several. */
 import type { BudgetListing, ListedBudget } from '../../../src/contract/model/budget-listing.ts';
 import { clockText, countText, moneyText } from '../../data/shown.ts';
@@ -17,7 +17,7 @@ export function Spend({ listing: { budgets, currency, resets_at: until } }: { li
         {budgets.length > 0 && <span className="overview-all faint">until {clockText(until)}</span>}
       </h2>
       {budgets.length === 0 ? (
-        <Empty title="Nothing is counted.">
+        <Empty title="No budgets">
           <code>budgets</code> in <code>adjutant.json</code> counts tokens and money by day.
         </Empty>
       ) : (
@@ -35,7 +35,7 @@ export function Spend({ listing: { budgets, currency, resets_at: until } }: { li
 
 type Spent = Pick<ListedBudget['models'][number], 'name' | 'tokens' | 'money'> & {
   readonly key: string;
-  /** Of the line of a whole budget. */
+  /** Name of the line of a whole budget. */
   readonly budget?: ListedBudget;
 };
 
@@ -66,7 +66,7 @@ function noteOf({ budget }: Spent) {
   );
 }
 
-/** How many calls it had no room for, and what followed. */
+/** Number of calls that it refused, and what followed. */
 function breachWords({ breaches, on_breach: what, cheaper }: ListedBudget): string {
   const calls = `${countText(breaches)} held back`;
   return what === 'cheaper' && cheaper !== undefined ? `${calls}, answered by ${cheaper}` : calls;

@@ -1,4 +1,4 @@
-/** What needs a person now, from what the service lists: one phrase each, the worst first.
+/** Problems that need a person now: one phrase each, the worst first.
  *  It must never call something trouble that heals by itself soon. */
 import type { ListedBudget } from '../../../src/contract/model/budget-listing.ts';
 import type { ListedLane } from '../../../src/contract/request/lane-listing.ts';
@@ -21,7 +21,7 @@ export interface Installation {
   readonly deadLetters: { readonly count: number; readonly isMore: boolean };
 }
 
-/** A process says every 2 s that it is there. */
+/** A process reports every 2 s. */
 const SILENT_MS = 10_000;
 
 export function isSilent({ silent_ms: silentMs = 0 }: ListedWorker): boolean {
@@ -32,7 +32,7 @@ export function isStuck({ waits, paused, blocked_until: blocked, waiting }: List
   return paused || blocked !== null || (waits !== undefined && waiting > 0 && waits.reason !== 'concurrency');
 }
 
-/** No more is spent of it today, unless somebody lets a call go on. */
+/** No more is spent of it today, unless a person lets a call continue. */
 export function usedUp({ tokens, money }: Pick<ListedBudget, 'tokens' | 'money'>): boolean {
   return [tokens, money].some(({ used, limit }) => limit !== null && used >= limit);
 }

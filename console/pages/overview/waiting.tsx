@@ -1,4 +1,4 @@
-/** What waits for a person, the oldest deadline first, and the way to decide it.
+/** Pending approvals and questions, the oldest deadline first, with links to their decision.
  *  It must never decide: that has its own page. */
 import { Link } from '@tanstack/react-router';
 import type { ApprovalListing, OpenApproval } from '../../../src/contract/run/approval-listing.ts';
@@ -33,9 +33,7 @@ export function Waiting({
       </h2>
       {items.length === 0 ? (
         <Empty
-          title={
-            listing.incomplete === true ? 'Nobody is known to be asked.' : 'Nobody is asked for anything.'
-          }
+          title={listing.incomplete === true ? 'No pending approvals are known yet.' : 'No pending approvals'}
         />
       ) : (
         <Table

@@ -5,20 +5,17 @@ import { useState } from 'react';
 import { redrivenAs } from '../../../src/contract/directive/redriven.ts';
 import type { DirectiveView, RequestView } from '../../../src/contract/request/request-view.ts';
 import type { AgainBody, ForkBody, RepeatedRequest } from '../../../src/contract/run/again.ts';
-import type { AgentListing } from '../../../src/contract/run/agent-listing.ts';
 import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import { call, path } from '../../data/api.ts';
+import { modelOf, namesOf } from '../../data/change-texts.ts';
 import { effectsOf, effectWords } from '../../data/effect-words.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';
 import { objectFault, readObject, textOf } from '../../data/typed-json.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AgentSelect } from '../../parts/agent-select.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
-import { Select } from '../../parts/select.tsx';
 import { toast } from '../../parts/toast.ts';
-import { modelOf, namesOf } from '../../data/change-texts.ts';
 
 interface AgainProps {
   readonly view: RequestView;
@@ -54,33 +51,6 @@ export function useRepeat(requestId: string, kind: 'again' | 'fork') {
   return { repeat, error: change.error, isPending: change.isPending };
 }
 
-interface FrameProps {
-  readonly title: string;
-  readonly isOff: boolean;
-  readonly error: Error | null;
-  readonly onAct: () => void;
-  readonly onClose: () => void;
-  readonly children: React.ReactNode;
-}
-
-function Frame({ title, isOff, error, onAct, onClose, children }: FrameProps) {
-  return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={title}
-      actions={
-        <Button look="primary" disabled={isOff} onClick={onAct}>
-          Run again
-        </Button>
-      }
-    >
-      {error !== null && <ErrorBanner error={error} />}
-      {children}
-    </Dialog>
-  );
-}
-
 interface RunTexts {
   readonly query: string;
   readonly agent: string;
@@ -103,7 +73,8 @@ function RunAgain({ view, run, onClose }: RunAgainProps) {
     onChange: ({ target }: { target: { value: string } }) => write(name, target.value),
   });
   return (
-    <Frame
+    <AskDialog
+      verb="Run again"
       title="Run this again?"
       isOff={isPending || fault !== null || texts.query.trim() === ''}
       error={error}
@@ -112,7 +83,9 @@ function RunAgain({ view, run, onClose }: RunAgainProps) {
     >
       <p>A new request: its model calls are paid, and every tool that it calls acts again.</p>
       <TextAreaField label="Task" {...field('query')} />
-      <AgentChoice agent={texts.agent} onAgent={(agent) => write('agent', agent)} />
+      <div className="row">
+        Agent <AgentSelect agent={texts.agent} onAgent={(agent) => write('agent', agent)} />
+      </div>
       <TextField label="Model" optional hint="provider:model, or an alias." {...field('model')} />
       <TextField label="Tools" optional hint="Only these of the agent's tools." {...field('tools')} />
       <TextAreaField
@@ -123,23 +96,7 @@ function RunAgain({ view, run, onClose }: RunAgainProps) {
         rows={3}
         {...field('overrides')}
       />
-    </Frame>
-  );
-}
-
-function AgentChoice({ agent, onAgent }: { agent: string; onAgent: (agent: string) => void }) {
-  const { data } = useRead<AgentListing>('/v1/agents');
-  const names = new Set([agent, ...(data?.agents ?? []).slice(0, 50).map(({ name }) => name)]);
-  return (
-    <div className="row">
-      Agent{' '}
-      <Select
-        label="Agent"
-        value={agent}
-        options={[...names].map((name) => [name, name] as const)}
-        onChange={onAgent}
-      />
-    </div>
+    </AskDialog>
   );
 }
 
@@ -187,7 +144,8 @@ function DirectiveAgain({ requestId, id, onClose }: DirectiveAgainProps) {
   };
   const isModel = textOf(directive?.['type']).startsWith('llm_');
   return (
-    <Frame
+    <AskDialog
+      verb="Run again"
       title={`Run ${id} again?`}
       isOff={isPending || directive === undefined || fault !== null}
       error={error ?? unread}
@@ -217,7 +175,7 @@ function DirectiveAgain({ requestId, id, onClose }: DirectiveAgainProps) {
           onChange={({ target }) => nameModel(target.value)}
         />
       )}
-    </Frame>
+    </AskDialog>
   );
 }
 

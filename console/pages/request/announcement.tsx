@@ -1,4 +1,4 @@
-/** What a person must know without looking: approval needed, failed, connection lost.
+/** Announcements for screen readers: approval needed, failed, connection lost.
  *  It must never say anything else. */
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import type { LiveState } from '../../data/live.ts';

@@ -4,7 +4,7 @@ import { encryptedAlone } from '../../../src/contract/encrypted/encrypted-form.t
 import { useState } from 'react';
 import { call, path, Refused } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { objectFault } from '../../data/typed-json.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
@@ -36,8 +36,7 @@ type Choice = 'approve' | 'edit' | 'deny';
 
 export function ApprovalBox({ requestId, approval }: ApprovalProps) {
   const [choice, choose] = useState<Choice | null>(null);
-  const missing = useMissingScope('decide');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   useKeys({ a: () => choose('approve'), d: () => choose('deny') });
   return (
     <section className="approval" aria-label={`Approval of ${approval.name}`}>

@@ -129,7 +129,7 @@ function StepView({ step }: { step: ModelStep }) {
   );
 }
 
-/** What an attempt had written before it was given up: it does not count, and it is not hidden. */
+/** Output of an attempt that was given up: it does not count, and it is not hidden. */
 function Voided({ voided }: { voided: FoldedCall }) {
   const text = voided.content === '' ? voided.thinking : voided.content;
   return (
@@ -165,6 +165,7 @@ function ToolView({ tool, requestId }: { tool: ToolCall; requestId: string }) {
         <span className="spread" />
         <Instant at={tool.at} />
       </header>
+      <Recorded of={tool.recorded} />
       {decision !== null && (
         <p className="muted">
           <Text>{decision}</Text>
@@ -184,6 +185,24 @@ function ToolView({ tool, requestId }: { tool: ToolCall; requestId: string }) {
       {result !== null && <ResultView payload={result.payload} requestId={requestId} callId={tool.callId} />}
       {error !== null && <ErrorView error={error} />}
     </article>
+  );
+}
+
+/** Origin of a result that the record of another request gave. */
+export function Recorded({ of }: { of: ToolCall['recorded'] }) {
+  if (of === null) return null;
+  return (
+    <p className="muted">
+      Replayed: the recorded result of{' '}
+      <Link
+        to="/requests/$requestId"
+        params={{ requestId: of.request_id } as never}
+        search={{ step: `${of.request_id}/${of.call_id}` } as never}
+      >
+        <code>{of.call_id}</code>
+      </Link>
+      . The tool was not called.
+    </p>
   );
 }
 

@@ -6,7 +6,7 @@ import {
   NO_CALLS,
   readDelta,
 } from '../../../src/contract/model/delta-fold.ts';
-import { ownMember } from '../../../src/contract/json/json-object.ts';
+import { isObject, ownMember } from '../../../src/contract/json/json-object.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 export interface StepError {
@@ -15,7 +15,7 @@ export interface StepError {
 }
 
 interface Placed {
-  /** Unique, and the same as long as the entry is there. */
+  /** Unique, and the same as long as the entry exists. */
   readonly key: string;
   readonly at: string;
 }
@@ -53,6 +53,8 @@ export interface ToolCall extends Placed {
   /** It waits for a decision. */
   readonly isHeld: boolean;
   readonly result: { readonly payload: unknown } | null;
+  /** Call whose recorded result answered it, in a fork; null: it was called. */
+  readonly recorded: { readonly request_id: string; readonly call_id: string } | null;
   readonly error: StepError | null;
   readonly endedAt: string | null;
 }
@@ -185,6 +187,7 @@ function newCall(key: string, { time: at, data }: Tool): ToolCall {
     isAsked: false,
     isHeld: false,
     result: null,
+    recorded: null,
     error: null,
     endedAt: null,
   };
@@ -231,8 +234,19 @@ function decided(data: Extract<Tool, { type: 'ai.tool.approval_decided' }>['data
 
 function resultOf({ time: endedAt, data }: Extract<Tool, { type: 'ai.tool.result' }>): Partial<ToolCall> {
   const { result } = data;
-  if (!result.ok) return { endedAt, error: { type: result.error.type, message: result.error.message } };
-  return { endedAt, result: { payload: result.payload } };
+  const recorded = recordedIn(data.metadata);
+  if (!result.ok)
+    return { endedAt, recorded, error: { type: result.error.type, message: result.error.message } };
+  return { endedAt, recorded, result: { payload: result.payload } };
+}
+
+function recordedIn(metadata: Readonly<Record<string, unknown>>): ToolCall['recorded'] {
+  const from = metadata['from_record'];
+  if (!isObject(from)) return null;
+  const { request_id: request, call_id: call } = from;
+  return typeof request === 'string' && typeof call === 'string'
+    ? { request_id: request, call_id: call }
+    : null;
 }
 
 function takeOther(state: State, signal: Signal): void {

@@ -1,4 +1,4 @@
-/** A submission again, as a command or a program that somebody can paste.
+/** A submission again, as a command or a program to paste.
  *  It must never let a text of the submission end its quotes. */
 export interface Submission {
   /** `/v1/requests` or `/v1/directives`. */

@@ -1,6 +1,7 @@
 /** The error of a request under its title: what it means, what to do, and the button that does it. Never acts itself: each button opens a dialog. */
 import { useEffect, useRef, useState } from 'react';
-import { useMissingScope } from '../../data/session.ts';
+import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -8,9 +9,10 @@ import type { Act } from './request-actions.tsx';
 import { ErrorView } from './conversation-view.tsx';
 import type { Failure, WayOn } from './failure.ts';
 import { RedriveDialog } from './redrive-dialog.tsx';
+import { whyArchived } from './request-data.ts';
 
 export interface FailureViewProps {
-  readonly requestId: string;
+  readonly view: RequestView;
   readonly failure: Failure;
   readonly onAsk: (act: Act) => void;
 }
@@ -21,17 +23,18 @@ const WORDS: Readonly<Record<WayOn, string>> = {
   redrive: 'Redrive…',
 };
 
-export function FailureView({ requestId, failure, onAsk }: FailureViewProps) {
+export function FailureView({ view, failure, onAsk }: FailureViewProps) {
   const { error, directiveId, ways } = failure;
   const [isRedriving, setRedriving] = useState(false);
-  const cannotSubmit = useMissingScope('submit');
+  const whyNot = useWhyNot('submit');
+  const whyOf = (way: WayOn): string | null => whyNot ?? (way === 'again' ? null : whyArchived(view));
   const [proposed, ...others] = ways;
   const button = (way: WayOn | undefined, look: 'primary' | 'plain') =>
     way !== undefined && (
       <Button
         key={way}
         look={look}
-        why={way === 'redrive' || cannotSubmit === null ? null : `needs the scope ${cannotSubmit}`}
+        why={whyOf(way)}
         onClick={() => (way === 'redrive' ? setRedriving(true) : onAsk({ kind: way }))}
       >
         {WORDS[way]}
@@ -48,7 +51,7 @@ export function FailureView({ requestId, failure, onAsk }: FailureViewProps) {
       </div>
       {directiveId !== null && (
         <RedriveDialog
-          requestId={requestId}
+          requestId={view.request_id}
           directiveId={directiveId}
           error={error.type}
           isOpen={isRedriving}

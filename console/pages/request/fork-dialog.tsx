@@ -4,9 +4,7 @@ import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import type { ForkBody } from '../../../src/contract/run/again.ts';
 import { jsonOrText } from '../../data/typed-json.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Select } from '../../parts/select.tsx';
 import { useRepeat } from './again-dialog.tsx';
@@ -36,19 +34,13 @@ export function ForkDialog({ view, at, onClose }: ForkProps) {
     onChange: ({ target }: { target: { value: string } }) => setTexts({ ...texts, [name]: target.value }),
   });
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title={`Fork at turn ${at}?`}
-      actions={
-        <Button
-          look="primary"
-          disabled={isPending}
-          onClick={() => repeat({ at, ...changesOf(texts, results), ...RULES[rule].body })}
-        >
-          Fork
-        </Button>
-      }
+      verb="Fork"
+      isOff={isPending}
+      onAct={() => repeat({ at, ...changesOf(texts, results), ...RULES[rule].body })}
+      error={error}
     >
       <p>
         A new request asks the model of turn {at} again.{' '}
@@ -56,7 +48,6 @@ export function ForkDialog({ view, at, onClose }: ForkProps) {
           ? 'No turn is before it.'
           : 'The turns before it are taken from the record and not paid again.'}
       </p>
-      {error !== null && <ErrorBanner error={error} />}
       <TextAreaField label="Message" hint="The user says this before the turn." rows={3} {...field('say')} />
       <TextField label="Model" hint="provider:model" spellCheck={false} {...field('model')} />
       <TextAreaField label="System prompt" hint="Default: as the original." rows={3} {...field('prompt')} />
@@ -70,7 +61,7 @@ export function ForkDialog({ view, at, onClose }: ForkProps) {
           </label>
         ))}
       </fieldset>
-    </Dialog>
+    </AskDialog>
   );
 }
 

@@ -10,7 +10,7 @@ import type {
 import type { DirectiveSummary, RequestView } from '../../../src/contract/request/request-view.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import type { Wait } from '../../../src/contract/request/waiting.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { Button } from '../../parts/button.tsx';
@@ -23,13 +23,13 @@ import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { ApprovalBox, type OpenApproval } from './approval-box.tsx';
 import type { ModelStep, ToolCall } from './conversation.ts';
-import { ErrorView } from './conversation-view.tsx';
+import { ErrorView, Recorded } from './conversation-view.tsx';
 import { ModelFacts } from './model-facts.tsx';
 import { NoticeList } from './notice-list.tsx';
 import { QuestionBox } from './question-box.tsx';
 import { RedriveDialog } from './redrive-dialog.tsx';
 import type { Act } from './request-actions.tsx';
-import type { RequestData } from './request-data.ts';
+import { type RequestData, whyArchived } from './request-data.ts';
 import { waitWord } from './timeline-rows.ts';
 
 interface InspectorProps {
@@ -205,8 +205,7 @@ const MODEL_CALL = /^model-(?<turn>\d{1,7})$/;
 function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) {
   const { id, type, name, status, error, attempts, ended_at: ended } = directive;
   const [isRedriving, setRedriving] = useState(false);
-  const missing = useMissingScope('submit');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('submit');
   const turn = view.run === undefined ? undefined : MODEL_CALL.exec(id)?.groups?.['turn'];
   const isAlone = view.run === undefined && view.directives.length === 1;
   if (ended === null) return null;
@@ -232,8 +231,19 @@ function DirectiveActions({ directive, timeline, view, onAsk }: DirectiveProps) 
           Open in the tool's form
         </Link>
       )}
+      {status === 'succeeded' && (
+        <Link
+          className="button button-plain"
+          to="/differences"
+          search={{ a: `${timeline.request_id}/${id}` } as never}
+        >
+          Compare its result
+        </Link>
+      )}
       {status === 'failed' && attempts.length > 0 && view.run === undefined && !isAlone && (
-        <Button onClick={() => setRedriving(true)}>Redrive…</Button>
+        <Button why={why ?? whyArchived(view)} onClick={() => setRedriving(true)}>
+          Redrive…
+        </Button>
       )}
       <RedriveDialog
         requestId={timeline.request_id}
@@ -291,6 +301,7 @@ function DirectiveOutput({ directive: { id, error }, timeline, data, failedId }:
   return (
     <>
       {failure !== null && failedId !== id && <ErrorView error={failure} />}
+      <Recorded of={tool?.recorded ?? null} />
       {tool?.arguments !== undefined && <Json value={tool.arguments} label="arguments" />}
       {tool?.result && (
         <ResultView payload={tool.result.payload} requestId={timeline.request_id} callId={id} />

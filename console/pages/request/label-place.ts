@@ -6,7 +6,7 @@ export type LabelPlace =
   | { readonly side: 'left'; readonly right: number }
   | { readonly side: 'below'; readonly left: number };
 
-/** px: of a digit of the axis' font, with room for wider letters. */
+/** px: width of a digit of the axis' font, with a margin for wider letters. */
 const LETTER = 6.4;
 /** px: around the words, and for a mark at the end of a bar. */
 const EDGE = 16;
@@ -14,7 +14,7 @@ const EDGE = 16;
 const GAP = 0.6;
 
 export interface LabelFacts {
-  /** Of all its bars, in per cent of the track. */
+  /** Extent of all its bars, in per cent of the track. */
   readonly start: number;
   readonly end: number;
   readonly letters: number;
@@ -22,7 +22,7 @@ export interface LabelFacts {
   readonly track: number;
 }
 
-/** Right of the bars; where there is no room left of them, else under them. */
+/** Right of the bars; where they fit left of them, else under them. */
 export function labelPlace({ start, end, letters, track }: LabelFacts): LabelPlace {
   const wanted = ((letters * LETTER + EDGE) / Math.max(1, track)) * 100;
   if (end + GAP + wanted <= 100) return { side: 'right', left: end + GAP };

@@ -1,4 +1,4 @@
-/** What a model call was asked and answered: messages as sent, system prompt, tools, parameters, answer, tokens, cost and times.
+/** The input and output of a model call: messages as sent, system prompt, tools, parameters, answer, tokens, cost and times.
  *  Never shows anything but text and JSON. */
 import type { DirectiveView } from '../../../src/contract/request/request-view.ts';
 import type { TimelineDirective } from '../../../src/contract/request/request-timeline.ts';

@@ -1,4 +1,4 @@
-/** Who is notified of an end: the receiver, how that stands, and the way to its delivery.
+/** Receivers that are notified of an end: their state, and the way to the delivery.
  *  It must never guess: what is not accepted yet has no receiver. */
 import { Link } from '@tanstack/react-router';
 import type { Notice } from '../../../src/contract/signal/notice.ts';

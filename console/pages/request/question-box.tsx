@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { OpenInput } from '../../../src/contract/tool/tool-question.ts';
 import { call, path } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { objectFault } from '../../data/typed-json.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -21,8 +21,7 @@ interface QuestionProps {
 
 export function QuestionBox({ requestId, question }: QuestionProps) {
   const [text, type] = useState('{}');
-  const missing = useMissingScope('decide');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('decide');
   const answer = useChange(async (body: object) =>
     call('POST', path`/v1/requests/${requestId}/inputs/${question.input_id}`, { body }),
   );

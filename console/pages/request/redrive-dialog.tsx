@@ -4,10 +4,9 @@ import { useNavigate } from '@tanstack/react-router';
 import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
 import { call } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
-import { Banner, ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useWhyNot } from '../../data/session.ts';
+import { Banner } from '../../parts/banner.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.ts';
 
 interface RedriveProps {
@@ -20,7 +19,7 @@ interface RedriveProps {
 }
 
 export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }: RedriveProps) {
-  const missing = useMissingScope('redrive');
+  const why = useWhyNot('redrive');
   const navigate = useNavigate();
   const redrive = useChange(async () =>
     call<Redrive>('POST', '/v1/dead-letters/redrive', {
@@ -38,21 +37,17 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
       },
     });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Redrive this directive?"
-      closeText="Leave it"
-      actions={
-        <Button
-          look="danger"
-          why={missing && `needs the scope ${missing}`}
-          disabled={redrive.isPending}
-          onClick={act}
-        >
-          Redrive one directive
-        </Button>
-      }
+      closeText="Cancel"
+      verb="Redrive one directive"
+      look="danger"
+      why={why}
+      isOff={redrive.isPending}
+      onAct={act}
+      error={redrive.error}
     >
       <p>
         A redrive executes the directive again, as a new one. A run that has ended does not go on with it:
@@ -63,7 +58,6 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
           It may have happened: redriving may repeat it. See first whether the work was done.
         </Banner>
       )}
-      {redrive.error !== null && <ErrorBanner error={redrive.error} />}
-    </Dialog>
+    </AskDialog>
   );
 }

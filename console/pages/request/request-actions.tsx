@@ -1,16 +1,15 @@
-/** What can be done with the whole request: send a message, resume, run again, fork, cancel, copy, open the trace.
+/** Actions on the whole request: send a message, resume, run again, fork, cancel, copy, open the trace.
  *  Never repeats an action by itself. */
 import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { call, path } from '../../data/api.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange, useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { copy } from '../../parts/copy-button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
@@ -20,7 +19,7 @@ import { copiesOf, type Submission } from './copies.ts';
 import { ForkDialog } from './fork-dialog.tsx';
 import { ResumeDialog } from './resume-dialog.tsx';
 
-/** What a dialog asks about. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
+/** The action that a dialog confirms. `again`: the whole request, or one directive; `fork`: the turn whose model call is made anew. */
 export type Act =
   | { readonly kind: 'say' | 'resume' | 'cancel' }
   | { readonly kind: 'again'; readonly directiveId?: string }
@@ -34,10 +33,10 @@ interface ActionsProps {
 }
 
 export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
-  const cannotSubmit = useMissingScope('submit');
-  const cannotCancel = useMissingScope('cancel');
+  const cannotSubmit = useWhyNot('submit');
+  const cannotCancel = useWhyNot('cancel');
   const isOpen = view.status === 'open';
-  const why = cannotSubmit && `needs the scope ${cannotSubmit}`;
+  const why = cannotSubmit;
   useKeys({ c: () => void copy(location.href, 'link') });
   return (
     <>
@@ -52,11 +51,7 @@ export function RequestActions({ view, hasFailed, onAsk }: ActionsProps) {
         </Button>
       )}
       {isOpen && (
-        <Button
-          look="danger"
-          why={cannotCancel && `needs the scope ${cannotCancel}`}
-          onClick={() => onAsk({ kind: 'cancel' })}
-        >
+        <Button look="danger" why={cannotCancel} onClick={() => onAsk({ kind: 'cancel' })}>
           Cancel…
         </Button>
       )}
@@ -157,25 +152,23 @@ function SayDialog({ requestId, isOpen, onClose }: DialogState & { requestId: st
       },
     });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Send a message to the run"
       focus="first"
-      actions={
-        <Button look="primary" disabled={text.trim() === '' || say.isPending} onClick={send}>
-          Send
-        </Button>
-      }
+      verb="Send"
+      isOff={text.trim() === '' || say.isPending}
+      onAct={send}
+      error={say.error}
     >
-      {say.error !== null && <ErrorBanner error={say.error} />}
       <TextAreaField
         label="Message"
         hint="The run reads it before its next model call."
         value={text}
         onChange={({ target }) => type(target.value)}
       />
-    </Dialog>
+    </AskDialog>
   );
 }
 
@@ -188,16 +181,16 @@ function CancelDialog({ view, isOpen, onClose }: DialogState & { view: RequestVi
   const running = open.filter(({ status }) => status === 'running').length;
   const act = (): void => cancel.mutate(undefined, { onSuccess: onClose });
   return (
-    <Dialog
+    <AskDialog
       isOpen={isOpen}
       onClose={onClose}
       title="Cancel this request?"
-      closeText="Keep it"
-      actions={
-        <Button look="danger" disabled={cancel.isPending} onClick={act}>
-          Cancel the request
-        </Button>
-      }
+      closeText="Keep open"
+      verb="Cancel the request"
+      look="danger"
+      isOff={cancel.isPending}
+      onAct={act}
+      error={cancel.error}
     >
       <p>
         {open.length} open {open.length === 1 ? 'directive ends' : 'directives end'}
@@ -205,8 +198,7 @@ function CancelDialog({ view, isOpen, onClose }: DialogState & { view: RequestVi
         {running === 1 ? 'runs' : 'run'} now: running work is cancelled on a best-effort basis, and may have
         had its effect.
       </p>
-      {cancel.error !== null && <ErrorBanner error={cancel.error} />}
       <TextField label="Reason" optional value={reason} onChange={({ target }) => type(target.value)} />
-    </Dialog>
+    </AskDialog>
   );
 }

@@ -1,5 +1,5 @@
-/** What the page of a request reads: its view, its timeline, its signals; read anew when something happened.
- *  It must never read anew for each piece of text. */
+/** Data of the page of a request: its view, its timeline, its signals; read anew when something happened.
+ *  Never reads anew for each part of a text. */
 import { useQueries } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { RequestTimeline } from '../../../src/contract/request/request-timeline.ts';
@@ -7,11 +7,12 @@ import type { RequestView } from '../../../src/contract/request/request-view.ts'
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 import { call, path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
+import { inTenant } from '../../data/tenant.ts';
 import { type SignalLog, useSignals } from '../../data/use-signals.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 
 const EVERY_MS = 2_000;
-/** Of what has ended: somebody is still to be notified of it. */
+/** Interval of a request that has ended and whose notices are under way. */
 const WHILE_NOTIFYING_MS = 3_000;
 /** The timeline reads the log again: of a long one less often. */
 const PER_SIGNAL_MS = 0.05;
@@ -62,6 +63,14 @@ export function useRequest(requestId: string): RequestData {
   };
 }
 
+/** View of a request that the archive may have answered; only then it has the instant at which it was archived. */
+export type MaybeArchived = RequestView & { readonly archived_at?: string };
+
+/** Reason why nothing can be done with a request that only the archive has; null: the service still has it. */
+export function whyArchived({ archived_at: at }: MaybeArchived): string | null {
+  return at === undefined ? null : 'This request is archived: run it again, or fork it.';
+}
+
 function hasWaitingNotice({ notices = [], directives }: RequestView): boolean {
   const all = [...notices, ...directives.flatMap((each) => each.notices ?? [])];
   return all.some(({ status }) => status === 'waiting');
@@ -71,7 +80,7 @@ interface Folded {
   readonly log: readonly Signal[];
   readonly conversation: Conversation;
   read: number;
-  /** Signals that are more than a piece of text or progress. */
+  /** Signals that are more than a part of a text or progress. */
   happened: number;
 }
 
@@ -97,7 +106,7 @@ function useFolded({ signals }: SignalLog): Folded {
 export function useChildren(requestIds: readonly string[]): ReadonlyMap<string, RequestTimeline> {
   const answers = useQueries({
     queries: requestIds.map((id) => ({
-      queryKey: ['api', path`/v1/requests/${id}/timeline`],
+      queryKey: ['api', inTenant(path`/v1/requests/${id}/timeline`)],
       queryFn: async ({ signal }: { signal: AbortSignal }) =>
         call<RequestTimeline>('GET', path`/v1/requests/${id}/timeline`, { signal }),
       refetchInterval: EVERY_MS * 2,

@@ -13,6 +13,7 @@ import { Announcement } from './announcement.tsx';
 import { ConversationView } from './conversation-view.tsx';
 import { FailureView, useFailedStep } from './failure-view.tsx';
 import { type Failure, failureOf } from './failure.ts';
+import { Divergences } from './foreign-run.tsx';
 import { Inspector } from './inspector.tsx';
 import { type Act, RequestActions, RequestDialogs } from './request-actions.tsx';
 import { type RequestData, useRequest } from './request-data.ts';
@@ -70,7 +71,7 @@ interface TopProps {
   readonly onAsk: (act: Act) => void;
 }
 
-function Top({ view, data: { timeline }, failure, onAsk }: TopProps) {
+function Top({ view, data: { timeline, log }, failure, onAsk }: TopProps) {
   return (
     <>
       <div className="request-top">
@@ -79,15 +80,18 @@ function Top({ view, data: { timeline }, failure, onAsk }: TopProps) {
           <RequestActions view={view} hasFailed={failure !== null} onAsk={onAsk} />
         </div>
       </div>
-      {failure !== null && <FailureView requestId={view.request_id} failure={failure} onAsk={onAsk} />}
+      <Divergences signals={log.signals} />
+      {failure !== null && <FailureView view={view} failure={failure} onAsk={onAsk} />}
     </>
   );
 }
 
 function RequestTabs({ view, data, failure, onAsk }: TopProps) {
   const [named, choose] = useUrlState('tab');
-  const tab = TABS.some(([name]) => name === named) ? named : 'timeline';
   const { log, conversation, timeline } = data;
+  const hasTalk = view.run !== undefined || view.directives.some(({ type }) => type.startsWith('llm_'));
+  const tabs = TABS.filter(([name]) => name !== 'conversation' || hasTalk);
+  const tab = tabs.some(([name]) => name === named) ? named : 'timeline';
   return (
     <Tabs.Root
       className="request-tabs"
@@ -95,7 +99,7 @@ function RequestTabs({ view, data, failure, onAsk }: TopProps) {
       onValueChange={(value) => choose(value === 'timeline' ? '' : String(value))}
     >
       <Tabs.List className="request-tab-list" aria-label="Views of the request">
-        {TABS.map(([name, text]) => (
+        {tabs.map(([name, text]) => (
           <Tabs.Tab key={name} value={name} className="request-tab">
             {text}
           </Tabs.Tab>
@@ -116,8 +120,8 @@ function RequestTabs({ view, data, failure, onAsk }: TopProps) {
             <SignalList log={log} />
           </Tabs.Panel>
           <Tabs.Panel value="raw" className="request-panel request-raw">
-            <Json value={view} label="request" room={300} />
-            {timeline !== undefined && <Json value={timeline} label="timeline" room={300} />}
+            <Json value={view} label="request" firstLines={300} />
+            {timeline !== undefined && <Json value={timeline} label="timeline" firstLines={300} />}
           </Tabs.Panel>
         </div>
         <Inspector {...{ view, timeline, data, onAsk }} failedId={failure?.directiveId ?? null} />

@@ -8,9 +8,8 @@ import { call, path, Refused } from '../../data/api.ts';
 import { TextIds } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';
 import { jsonOrText } from '../../data/typed-json.ts';
-import { Banner, ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Banner } from '../../parts/banner.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -52,21 +51,18 @@ export function ResumeDialog({ view, onClose }: ResumeProps) {
     });
   };
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title="Resume the run?"
       focus="first"
-      actions={
-        <Button look="primary" disabled={resume.isPending || isUndecided} onClick={act}>
-          Resume
-        </Button>
-      }
+      verb="Resume"
+      isOff={resume.isPending || isUndecided}
+      onAct={act}
+      error={resume.error !== null && unknownCallsOf(resume.error) === null ? resume.error : null}
     >
       <p>
         The failed step is made again; calls that have succeeded are not. A failed model call is paid again.
       </p>
-      {resume.error !== null && unknownCallsOf(resume.error) === null && <ErrorBanner error={resume.error} />}
       {calls.length > 0 && <Unknown calls={calls} decisions={decisions} onDecide={decide} />}
       <TextAreaField
         label="Message"
@@ -84,7 +80,7 @@ export function ResumeDialog({ view, onClose }: ResumeProps) {
         onChange={({ target }) => nameModel(target.value)}
       />
       <Limits isOpen={isOfLimit(view)} limits={limits} onLimit={limit} />
-    </Dialog>
+    </AskDialog>
   );
 }
 

@@ -50,7 +50,7 @@ function json(value: unknown): string {
 export interface Matches {
   /** Indexes of the signals that have the text, in their order; it grows in place. */
   readonly found: readonly number[];
-  /** Looks at what came since the last call. */
+  /** Searches the signals that came since the last call. */
   look(signals: readonly Signal[]): void;
 }
 

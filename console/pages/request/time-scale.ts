@@ -11,11 +11,11 @@ export interface TimeScale {
   /** The place of an instant; outside of the scale below 0 or above 1. */
   at(instant: number): number;
   instantAt(place: number): number;
-  /** What was folded. */
+  /** The folded times. */
   readonly folds: readonly Interval[];
 }
 
-/** Of the whole line. */
+/** Extent of the whole line. */
 const FOLD_SHARE = 0.02;
 /** Shorter idle times stay. */
 const LEAST_FOLD_MS = 2_000;

@@ -6,7 +6,7 @@ import { panned, type TimeScale, type View, WHOLE, zoomed } from './time-scale.t
 
 export interface TimelineKeys {
   readonly rows: readonly Row[];
-  /** Of the selected row; -1: none. */
+  /** Place of the selected row; -1: none. */
   readonly place: number;
   readonly choose: (place: number) => void;
   readonly close: () => void;

@@ -1,5 +1,6 @@
-/** What the forms of the timeline mean.
- *  It must never name a form that is not drawn. */
+/** The meaning of the forms that the timeline draws. Never names a form that is not drawn. */
+import type { Row } from './timeline-rows.ts';
+
 const FORMS = [
   ['queue', 'queued'],
   ['later', 'begins later'],
@@ -14,20 +15,21 @@ const FORMS = [
   ['child', 'child run'],
 ] as const;
 
-export function Legend() {
+export function Legend({ rows }: { rows: readonly Row[] }) {
   const isNarrow = matchMedia('(max-width: 759px)').matches;
   return (
     <details className="timeline-legend-box" open={!isNarrow}>
       <summary>Legend</summary>
-      <Forms />
+      <Forms rows={rows} />
     </details>
   );
 }
 
-function Forms() {
+function Forms({ rows }: { rows: readonly Row[] }) {
+  const drawn = new Set(rows.flatMap(({ kind, segments }) => [...segments.map(({ form }) => form), kind]));
   return (
     <ul className="timeline-legend" aria-label="Legend">
-      {FORMS.map(([form, text]) => (
+      {FORMS.filter(([form]) => drawn.has(form)).map(([form, text]) => (
         <li key={form}>
           <span className={`segment segment-${form}`} aria-hidden="true" /> {text}
         </li>

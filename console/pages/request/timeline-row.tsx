@@ -72,7 +72,7 @@ function Mark({ row, isOpened, onToggle }: Pick<TimelineRowProps, 'row' | 'isOpe
   );
 }
 
-/** Of an edge that is unknown: so much of the row fades, per cent. */
+/** Part of the row that fades at an unknown edge, per cent. */
 const STUB = 2.5;
 
 function Track({ row, scale, view, track, now }: TimelineRowProps): ReactNode {
@@ -133,7 +133,7 @@ function placed(segment: Segment, at: (instant: number) => number, now: number):
   return { segment, left, width: end - left, fades: null };
 }
 
-/** Far beyond the shown part an edge stands just outside. */
+/** An edge far beyond the shown part is drawn just outside. */
 function clip(percent: number): number {
   return Math.min(102, Math.max(-2, percent));
 }

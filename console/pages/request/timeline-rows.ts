@@ -1,5 +1,5 @@
 /** The rows of a drawn timeline: one for each directive, call and child, with its segments.
- *  It must never draw an instant that nobody has kept: such an edge fades. */
+ *  Never draws an instant that was not recorded: such an edge fades. */
 import type {
   RequestTimeline,
   TimelineAttempt,
@@ -41,7 +41,7 @@ export interface Row {
   readonly key: string;
   /** The request that it belongs to. */
   readonly requestId: string;
-  /** Of the directive, the call or the child request. */
+  /** Id of the directive, the call or the child request. */
   readonly id: string;
   readonly kind: RowKind;
   readonly name: string;
@@ -104,7 +104,7 @@ function directiveRow(requestId: string, directive: TimelineDirective, level: nu
   return { key, requestId, id, kind, name: name ?? type, status, level, from, until, label, segments, error };
 }
 
-/** What it took counts from the instant at which it might begin. */
+/** Its duration counts from the instant at which it might begin. */
 function dueOf({ waits }: TimelineDirective, from: number): number {
   const later = waits.find(({ kind }) => kind === 'later');
   return numberOf(later?.until ?? null) ?? from;
@@ -147,7 +147,7 @@ export type RowFilter = keyof typeof ROW_FILTERS;
 /** One for each attempt: a model call has a part before its first output, too. */
 const ATTEMPTS: ReadonlySet<SegmentForm> = new Set(['model', 'tool', 'failed', 'lost']);
 
-/** Queueing alone is no wait that anybody looks for. */
+/** Queueing alone is no wait to show. */
 const LONG_WAITS: ReadonlySet<SegmentForm> = new Set(['later', 'backoff', 'held', 'wait', 'redelivery']);
 
 /** null: all rows. */
@@ -284,7 +284,7 @@ function startOf({ from, until }: Segment): number {
   return from ?? until ?? Infinity;
 }
 
-/** What readers of the screen hear of a row. */
+/** Text of a row for screen readers. */
 export function rowText({ name, status, label, segments }: Row): string {
   return `${name}, ${status}, ${label}: ${segments.map(({ text }) => text).join(', ')}`;
 }

@@ -46,7 +46,7 @@ export function TimelineView({ timeline }: { timeline: RequestTimeline }) {
   return (
     <>
       <div className="timeline-top">
-        <Legend />
+        <Legend rows={all} />
         <Filters rows={all} shown={shown} onShow={(next) => setOnly(next ?? '')} />
       </div>
       <Drawing timeline={timeline} rows={rows} opened={childIds} onToggle={toggle} />
@@ -183,7 +183,7 @@ function ShownRows({ rows, items, place, select, opened, onToggle, scale, view, 
   });
 }
 
-/** The selected row stays mounted, so that what it says is there. */
+/** The selected row stays mounted, so that screen readers can read it. */
 function withActive<Item extends { index: number; start: number }>(items: readonly Item[], place: number) {
   const shown: { index: number; start: number }[] = [...items];
   if (place !== -1 && !items.some(({ index }) => index === place))
@@ -232,7 +232,7 @@ interface NotesProps {
   readonly scale: TimeScale;
 }
 
-/** What is not drawn is said. */
+/** Notes about what is not drawn. */
 function Notes({ timeline, collapse, onCollapse, scale }: NotesProps) {
   const { spans_left_out: spans, directives_left_out: directives, signals_left_out: signals, run } = timeline;
   const folded = scale.folds.reduce((sum, [from, until]) => sum + until - from, 0);

@@ -30,7 +30,7 @@ export function BulkDialog({ act, ids, onClose, onDone }: BulkDialogProps) {
   );
   const onSuccess = (done: Done): void => {
     if (done.failed > 0) return setEnded(done);
-    toast(act === 'cancel' ? `${done.done} asked to end` : `${done.done} redriven`);
+    toast(act === 'cancel' ? `${done.done} cancelled` : `${done.done} redriven`);
     onDone();
   };
   const noun =
@@ -40,7 +40,7 @@ export function BulkDialog({ act, ids, onClose, onDone }: BulkDialogProps) {
       isOpen
       onClose={onClose}
       title={act === 'cancel' ? 'Cancel requests' : 'Redrive what failed'}
-      closeText="Do nothing"
+      closeText="Close"
       actions={
         <Button
           look={act === 'cancel' ? 'danger' : 'primary'}

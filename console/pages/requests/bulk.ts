@@ -1,4 +1,4 @@
-/** What is done with several requests: looked at first, then done one by one, and counted.
+/** Actions on several requests: previewed first, then done one by one, and counted.
  *  It must never act on a request that was not chosen, nor repeat a call. */
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import type { Redrive } from '../../../src/contract/directive/dead-letter.ts';
@@ -18,7 +18,7 @@ export interface Looked {
   readonly unread: number;
 }
 
-/** What would be done: reads each, and changes nothing. */
+/** The preview: reads each, and changes nothing. */
 export async function look(act: 'cancel' | 'redrive', ids: readonly string[]): Promise<Looked> {
   const views = await each(ids, (id) => call<RequestView>('GET', path`/v1/requests/${id}`));
   const read = views.flatMap(({ value }) => (value === null ? [] : [value]));
@@ -47,7 +47,7 @@ async function redrivableOf(failed: Looked['failed']): Promise<Looked['failed']>
 export interface Done {
   readonly done: number;
   readonly failed: number;
-  /** Of the first that failed. */
+  /** Error of the first that failed. */
   readonly error: Error | null;
 }
 

@@ -7,7 +7,7 @@ import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { FILTER_WORDS, has, toggled } from './filter-text.ts';
 
-const SHOWN = ['open', 'waiting', 'failed'] as const;
+const SHOWN = ['open', 'waiting', 'failed', 'succeeded', 'cancelled'] as const;
 const MOST_ERRORS = 3;
 
 export interface FilterBarProps {
@@ -44,6 +44,11 @@ export function FilterBar({ filter, onFilter, counts, ref, children }: FilterBar
           if (key === 'Escape') currentTarget.blur();
         }}
       />
+      {text.trim() !== filter && (
+        <span className="faint">
+          <kbd>Enter</kbd> filters
+        </span>
+      )}
       {SHOWN.map((status) => (
         <Chip
           key={status}

@@ -1,5 +1,5 @@
 /** The filter of the list as text, `status:failed tool:mail.send since:noon words`, and as the API takes it.
- *  It must never drop a word silently: what it does not know is said. */
+ *  Never drops a word silently: an unknown one is a fault. */
 import { pastInstant } from '../../../src/contract/past-instant.ts';
 import type { RequestFilter } from '../../../src/contract/request/request-listing.ts';
 
@@ -33,7 +33,7 @@ const STATUSES: readonly string[] = ['open', 'waiting', 'succeeded', 'failed', '
 
 export interface ReadFilter {
   readonly query: Readonly<Record<string, string>>;
-  /** What is wrong, in sentences; empty: nothing. */
+  /** Faults, in sentences; empty: none. */
   readonly faults: readonly string[];
 }
 
@@ -58,8 +58,8 @@ export function readFilter(text: string, now: Date): ReadFilter {
 
 function take(query: Record<string, string>, name: string, value: string, now: Date): string | null {
   const member = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
-  if (member === undefined) return `${name}: is no filter; there are ${FILTER_WORDS.join(', ')}.`;
-  if (query[member] !== undefined) return `${name}: stands twice.`;
+  if (member === undefined) return `${name}: is unknown. Filters: ${FILTER_WORDS.join(', ')}.`;
+  if (query[member] !== undefined) return `${name}: occurs twice.`;
   if (value === '') return `${name}: needs a value.`;
   if (member === 'status' && !STATUSES.includes(value)) return `status: is one of ${STATUSES.join(', ')}.`;
   const isTime = member === 'since' || member === 'until';

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useStored } from '../../data/stored.ts';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
@@ -58,16 +58,13 @@ interface RangeProps {
 function RangeDialog({ first, onClose, onChoose }: RangeProps) {
   const [[from, to], type] = useState(first);
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title="Range of time"
       focus="first"
-      actions={
-        <Button look="primary" disabled={from === '' && to === ''} onClick={() => onChoose(from, to)}>
-          Show
-        </Button>
-      }
+      verb="Show"
+      isOff={from === '' && to === ''}
+      onAct={() => onChoose(from, to)}
     >
       <TextField
         label="From"
@@ -84,7 +81,7 @@ function RangeDialog({ first, onClose, onChoose }: RangeProps) {
         value={to}
         onChange={({ target }) => type([from, target.value])}
       />
-    </Dialog>
+    </AskDialog>
   );
 }
 
@@ -170,16 +167,13 @@ const LONGEST_NAME = 40;
 function NameDialog({ onClose, onName }: { onClose: () => void; onName: (name: string) => void }) {
   const [name, type] = useState('');
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title="Save this view"
       focus="first"
-      actions={
-        <Button look="primary" disabled={name.trim() === ''} onClick={() => onName(name.trim())}>
-          Save
-        </Button>
-      }
+      verb="Save"
+      isOff={name.trim() === ''}
+      onAct={() => onName(name.trim())}
     >
       <TextField
         label="Name"
@@ -188,7 +182,7 @@ function NameDialog({ onClose, onName }: { onClose: () => void; onName: (name: s
         value={name}
         onChange={({ target }) => type(target.value)}
       />
-    </Dialog>
+    </AskDialog>
   );
 }
 

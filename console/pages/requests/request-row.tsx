@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
 import { clockText, durationText, moneyText, shortId } from '../../data/shown.ts';
+import { placeOf } from '../../data/tenant.ts';
 import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -49,7 +50,7 @@ export const RequestRow = memo(function RequestRow(props: RequestRowProps) {
         <Status of={status} />
       </span>
       <span role="gridcell" className="mono">
-        <Link to="/requests/$requestId" params={{ requestId: id } as never} tabIndex={-1} title={id}>
+        <Link {...placeOf(row)} tabIndex={-1} title={id}>
           {shortId(id)}
         </Link>
       </span>
@@ -107,6 +108,7 @@ function Asked({ row }: { row: ListedRequest }) {
         </span>
       )}
       <Text>{text}</Text>
+      {row.tenant !== undefined && <span className="request-tag">tenant {row.tenant}</span>}
       {row.archived === true && <span className="request-tag">archived</span>}
       {(row.scores ?? []).map(({ name, value, passed }) => (
         <span key={name} className="request-tag">

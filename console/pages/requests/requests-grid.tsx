@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import { keyOf, placeOf } from '../../data/tenant.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { copy } from '../../parts/copy-button.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -21,7 +22,7 @@ export interface RequestsGridProps {
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (ids: ReadonlySet<string>) => void;
   readonly onMore: () => void;
-  /** Whether somebody has scrolled down. */
+  /** Whether the list is scrolled down. */
   readonly onAway: (isAway: boolean) => void;
   /** Which rows are in sight. */
   readonly onSeen: (seen: Seen) => void;
@@ -41,14 +42,14 @@ export function RequestsGrid(props: RequestsGridProps) {
   const { rows, selected, onSelect, onMore, onAway, ageOf } = props;
   const box = useRef<HTMLDivElement>(null);
   const [activeId, setActive] = useState<string | null>(null);
-  const active = activeId === null ? -1 : rows.findIndex(({ request_id: id }) => id === activeId);
+  const active = activeId === null ? -1 : rows.findIndex((row) => keyOf(row) === activeId);
   const isTouch = matchMedia('(max-width: 759px)').matches;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => (isTouch ? TOUCH_ROW_PX : ROW_PX),
     overscan: 12,
-    getItemKey: (index) => rows[index]?.request_id ?? index,
+    getItemKey: (index) => keyAt(rows, index) ?? index,
     rangeExtractor: (range) => [
       ...new Set([...defaultRangeExtractor(range), ...(active < 0 ? [] : [active])]),
     ],
@@ -61,7 +62,7 @@ export function RequestsGrid(props: RequestsGridProps) {
   }, [last, rows.length, onMore]);
   const move = (step: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, active + step));
-    setActive(rows[next]?.request_id ?? null);
+    setActive(keyAt(rows, next));
     virtual.scrollToIndex(next);
     box.current?.focus({ preventScroll: true });
   };
@@ -85,15 +86,15 @@ export function RequestsGrid(props: RequestsGridProps) {
         {items.map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
-          const { request_id: id } = row;
+          const key = keyOf(row);
           return (
             <RequestRow
-              key={id}
+              key={key}
               row={row}
               index={index}
               top={start}
               isActive={index === active}
-              isSelected={selected.has(id)}
+              isSelected={selected.has(key)}
               readAt={ageOf(row)}
               onSelect={select}
             />
@@ -102,6 +103,11 @@ export function RequestsGrid(props: RequestsGridProps) {
       </div>
     </div>
   );
+}
+
+function keyAt(rows: readonly ListedRequest[], index: number): string | null {
+  const row = rows[index];
+  return row === undefined ? null : keyOf(row);
 }
 
 function useSight(
@@ -115,7 +121,7 @@ function useSight(
 /** The box above the boxes chooses all rows of the list, or none. */
 function Heads({ rows, selected, onSelect, hidden, sort, onSort }: RequestsGridProps) {
   const isAll = selected.size >= rows.length;
-  const choose = (): void => onSelect(isAll ? NOTHING : new Set(rows.map(({ request_id: id }) => id)));
+  const choose = (): void => onSelect(isAll ? NOTHING : new Set(rows.map(keyOf)));
   return (
     <div role="row" aria-rowindex={1} className="request-row request-heads">
       {FIRST_HEADS.map((head) => (
@@ -184,7 +190,7 @@ function useSelection(
     const isFrom = isRange && from >= 0;
     const ids = all
       .slice(Math.min(index, isFrom ? from : index), Math.max(index, isFrom ? from : index) + 1)
-      .map(({ request_id: id }) => id);
+      .map(keyOf);
     const isOff = !isFrom && ids.every((id) => chosen.has(id));
     for (const id of ids)
       if (isOff) chosen.delete(id);
@@ -206,7 +212,7 @@ function useGridKeys({ row, active, move, select }: GridKeys): void {
   const navigate = useNavigate();
   const id = row?.request_id;
   const open = (): void => {
-    if (id !== undefined) void navigate({ to: '/requests/$requestId', params: { requestId: id } as never });
+    if (row !== undefined) void navigate(placeOf(row));
   };
   useKeys({
     j: () => move(1),

@@ -91,7 +91,7 @@ function Notes({ faults, list }: { faults: readonly string[]; list: RequestList 
   );
 }
 
-/** What was chosen in one list is not acted on from another. */
+/** Rows that were chosen in one list are not acted on from another. */
 function useChosen(filter: string): readonly [ReadonlySet<string>, (ids: ReadonlySet<string>) => void] {
   const [chosen, choose] = useState({ filter, ids: NOTHING });
   const ids = chosen.filter === filter ? chosen.ids : NOTHING;
@@ -139,13 +139,13 @@ function NoRows({ filter, list: { listing, more }, onFilter }: NoRowsProps) {
     <div className="requests-notes">
       {filter === '' ? (
         <Empty
-          title="There is no request yet."
+          title="No requests yet"
           command={'npx adjutant ask "What is 17*23, and which files are in the examples folder?"'}
         >
           Each submission and each run of an agent is one.
         </Empty>
       ) : (
-        <Empty title={`No request fits ${filter}`}>
+        <Empty title={`No request matches ${filter}`}>
           {until !== null && (
             <p>
               Searched back to {clockText(until)}. <Button onClick={more}>Search further</Button>

@@ -1,6 +1,7 @@
-/** The rows of the list while it is live: what is shown, and what is new and waits.
- *  It must never move a row under somebody's eyes: new ones come when they are asked for. */
+/** The rows of the list while it is live: the shown ones, and new ones that wait.
+ *  Never moves a row while it is read: new ones come when they are asked for. */
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import { keyOf } from '../../data/tenant.ts';
 
 export interface Rows {
   /** Newest first. */
@@ -13,17 +14,17 @@ export interface Rows {
 
 export const NO_ROWS: Rows = { shown: [], held: [], hasGap: false };
 
-/** The first page, read anew. `isStill`: somebody scrolls or selects, so only rows that are there change. */
+/** The first page, read anew. `isStill`: the list is scrolled or has a selection, so only shown rows change. */
 export function refreshed(
   old: Rows,
   page: readonly ListedRequest[],
   isStill: boolean,
   hasOlder: boolean,
 ): Rows {
-  const latest = new Map(page.map((row) => [row.request_id, row]));
-  const known = new Set(old.shown.map(({ request_id: id }) => id));
-  const shown = old.shown.map((row) => latest.get(row.request_id) ?? row);
-  const fresh = page.filter(({ request_id: id }) => !known.has(id));
+  const latest = new Map(page.map((row) => [keyOf(row), row]));
+  const known = new Set(old.shown.map(keyOf));
+  const shown = old.shown.map((row) => latest.get(keyOf(row)) ?? row);
+  const fresh = page.filter((row) => !known.has(keyOf(row)));
   if (old.shown.length === 0) return { shown: page, held: [], hasGap: false };
   const hasGap = fresh.length === page.length && hasOlder;
   if (isStill) return { shown, held: fresh.filter((row) => isNewer(row, old.shown[0])), hasGap };
@@ -33,8 +34,8 @@ export function refreshed(
 
 /** Those of a further page, after the ones that are shown. */
 export function extended(old: Rows, page: readonly ListedRequest[]): Rows {
-  const known = new Set(old.shown.map(({ request_id: id }) => id));
-  return { ...old, shown: [...old.shown, ...page.filter(({ request_id: id }) => !known.has(id))] };
+  const known = new Set(old.shown.map(keyOf));
+  return { ...old, shown: [...old.shown, ...page.filter((row) => !known.has(keyOf(row)))] };
 }
 
 /** The first page is right for its range; what is older stays. */
@@ -48,13 +49,13 @@ function merged(page: readonly ListedRequest[], shown: readonly ListedRequest[])
 function isNewer(row: ListedRequest, than: ListedRequest | undefined): boolean {
   if (than === undefined) return true;
   if (row.created_at !== than.created_at) return row.created_at > than.created_at;
-  return row.request_id > than.request_id;
+  return keyOf(row) > keyOf(than);
 }
 
 /** Rows of any page that was read again, each in its place. */
 export function updated(old: Rows, page: readonly ListedRequest[]): Rows {
-  const latest = new Map(page.map((row) => [row.request_id, row]));
-  return { ...old, shown: old.shown.map((row) => latest.get(row.request_id) ?? row) };
+  const latest = new Map(page.map((row) => [keyOf(row), row]));
+  return { ...old, shown: old.shown.map((row) => latest.get(keyOf(row)) ?? row) };
 }
 
 export interface Seen {
@@ -68,14 +69,15 @@ export function pageInSight(
   firstPage: readonly ListedRequest[],
   seen: Seen,
 ): { readonly cursor: string; readonly limit: number } | null {
-  const lastId = firstPage.at(-1)?.request_id;
-  const covered = shown.findIndex(({ request_id: id }) => id === lastId) + 1;
+  const last = firstPage.at(-1);
+  const lastKey = last === undefined ? '' : keyOf(last);
+  const covered = shown.findIndex((row) => keyOf(row) === lastKey) + 1;
   const first = Math.max(seen.first, covered, 1);
   const before = shown[first - 1];
   const count = Math.min(seen.last + 1, shown.length) - first;
   if (before === undefined || count <= 0) return null;
   return {
-    cursor: `${Date.parse(before.created_at)}.${before.request_id}`,
+    cursor: `${Date.parse(before.created_at)}.${keyOf(before)}`,
     limit: Math.min(count, MOST_IN_SIGHT),
   };
 }
@@ -90,12 +92,12 @@ export function ageOf(row: ListedRequest, readAt: number | undefined, latest: nu
   return readAt;
 }
 
-/** What an action is about: of the chosen rows those that the list has. */
+/** Rows that an action concerns: of the chosen ones those that the list has. */
 export function chosenOf(
   rows: readonly ListedRequest[],
   selected: ReadonlySet<string>,
 ): { readonly chosen: readonly ListedRequest[]; readonly words: string } {
-  const chosen = rows.filter(({ request_id: id }) => selected.has(id));
+  const chosen = rows.filter((row) => selected.has(keyOf(row)));
   const away = selected.size - chosen.length;
   const words = `${chosen.length} chosen`;
   return { chosen, words: away === 0 ? words : `${words}, ${away} not in this list any more` };

@@ -1,9 +1,9 @@
-/** What can be done with the chosen requests: cancel or redrive, both shown before they are done, and compare two of them.
+/** Actions on the chosen requests: cancel or redrive, both shown before they are done, and compare two of them.
  *  Never cancels or redrives without a second, named choice. */
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { BulkDialog } from './bulk-dialog.tsx';
 import { MOST_CHOSEN } from './bulk.ts';
@@ -17,11 +17,11 @@ export interface SelectionBarProps {
 
 export function SelectionBar({ rows, selected, onClear }: SelectionBarProps) {
   const [act, setAct] = useState<'cancel' | 'redrive' | null>(null);
-  const missing = { cancel: useMissingScope('cancel'), redrive: useMissingScope('redrive') };
+  const refusals = { cancel: useWhyNot('cancel'), redrive: useWhyNot('redrive') };
   if (selected.size === 0) return null;
   const { chosen, words } = chosenOf(rows, selected);
   const whyNot = (scope: 'cancel' | 'redrive'): string | null => {
-    if (missing[scope] !== null) return `This needs the scope ${missing[scope]}.`;
+    if (refusals[scope] !== null) return refusals[scope];
     if (chosen.length > MOST_CHOSEN) return `At most ${MOST_CHOSEN} at once here.`;
     return null;
   };
@@ -43,11 +43,11 @@ export function SelectionBar({ rows, selected, onClear }: SelectionBarProps) {
       >
         Redrive…
       </Button>
-      {chosen.length === 2 && (
+      {chosen.length === 2 && chosen[0]?.tenant === chosen[1]?.tenant && (
         <Link
           className="button button-plain"
           to="/compare"
-          search={{ a: chosen[1]?.request_id, b: chosen[0]?.request_id } as never}
+          search={{ a: chosen[1]?.request_id, b: chosen[0]?.request_id, of: chosen[0]?.tenant } as never}
         >
           Compare
         </Link>

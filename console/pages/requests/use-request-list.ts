@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
+import { keyOf } from '../../data/tenant.ts';
 import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
 
 const EVERY_MS = 2_000;
@@ -30,10 +31,10 @@ export interface RequestList {
 interface State {
   readonly rows: Rows;
   readonly listing: RequestListing | null;
-  /** Of the page that follows the last row; null: there is none. */
+  /** Cursor of the page that follows the last row; null: there is none. */
   readonly next: string | null;
   readonly error: Error | null;
-  /** Of each row, milliseconds. */
+  /** Instant at which each row was read, milliseconds. */
   readonly readAt: ReadonlyMap<string, number>;
   readonly latest: number;
 }
@@ -111,7 +112,7 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
     listing,
     error,
     isCut: next !== null && rows.shown.length >= MOST_ROWS,
-    ageOf: (row) => ageOf(row, readAt.get(row.request_id), latest),
+    ageOf: (row) => ageOf(row, readAt.get(keyOf(row)), latest),
     see,
     more,
     showNew,
@@ -127,12 +128,11 @@ function withFirst(old: State, page: RequestListing, isStill: boolean): State {
 
 function read(state: State, { requests }: RequestListing): State {
   const latest = Date.now();
-  const page = new Set(requests.map(({ request_id: id }) => id));
+  const page = new Set(requests.map(keyOf));
   const readAt = new Map(
-    state.rows.shown.map(({ request_id: id }) => [
-      id,
-      page.has(id) ? latest : (state.readAt.get(id) ?? latest),
-    ]),
+    state.rows.shown
+      .map(keyOf)
+      .map((key) => [key, page.has(key) ? latest : (state.readAt.get(key) ?? latest)]),
   );
   return { ...state, error: null, latest, readAt };
 }

@@ -1,4 +1,4 @@
-/** What became of the requests that schedules have submitted. Never reads more than one page of the list. */
+/** The outcomes of the requests that schedules have submitted. Never reads more than one page of the list. */
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';

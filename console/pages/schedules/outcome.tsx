@@ -1,4 +1,4 @@
-/** What became of one instant, with the way to its request.
+/** The outcome of one instant, with the way to its request.
  *  It must never call an instant fired that has no request. */
 import { Link } from '@tanstack/react-router';
 import type { Firing } from '../../../src/contract/schedule/schedule.ts';

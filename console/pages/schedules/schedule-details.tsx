@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Firing, ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -60,8 +60,7 @@ interface WaysProps {
 }
 
 function Ways({ schedule: { status }, onAsk }: WaysProps) {
-  const missing = useMissingScope('submit');
-  const why = missing && `needs the scope ${missing}`;
+  const why = useWhyNot('submit');
   return (
     <>
       <Button why={why} onClick={() => onAsk('trigger')}>

@@ -5,9 +5,7 @@ import type { Firing } from '../../../src/contract/schedule/schedule.ts';
 import { call, path } from '../../data/api.ts';
 import { newId } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { toast } from '../../parts/toast.ts';
 
@@ -65,19 +63,17 @@ export function ScheduleDialog({ id, act, onClose, onDeleted }: ScheduleDialogPr
       },
     });
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title={`${verb} ${id}?`}
-      closeText="Leave it"
-      actions={
-        <Button look={act === 'delete' ? 'danger' : 'primary'} disabled={change.isPending} onClick={send}>
-          {verb}
-        </Button>
-      }
+      closeText="Cancel"
+      verb={verb}
+      look={act === 'delete' ? 'danger' : 'primary'}
+      isOff={change.isPending}
+      onAct={send}
+      error={change.error}
     >
       <p>{effect}</p>
-      {change.error !== null && <ErrorBanner error={change.error} />}
       {act === 'pause' && (
         <TextField
           label="Note"
@@ -88,7 +84,7 @@ export function ScheduleDialog({ id, act, onClose, onDeleted }: ScheduleDialogPr
           onChange={({ target }) => type(target.value)}
         />
       )}
-    </Dialog>
+    </AskDialog>
   );
 }
 

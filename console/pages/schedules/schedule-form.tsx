@@ -1,13 +1,11 @@
 /** Creates a schedule, or replaces the content of one. Never overwrites a change that was made since the content was read. */
 import { useState } from 'react';
 import { OVERLAP_WORDS } from './schedule-words.ts';
-import type { AgentListing } from '../../../src/contract/run/agent-listing.ts';
 import type { ScheduleView } from '../../../src/contract/schedule/schedule.ts';
 import { call, path } from '../../data/api.ts';
-import { useChange, useRead } from '../../data/queries.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { useChange } from '../../data/queries.ts';
+import { AgentSelect } from '../../parts/agent-select.tsx';
+import { AskDialog } from '../../parts/dialog.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { Select } from '../../parts/select.tsx';
 import { toast } from '../../parts/toast.ts';
@@ -48,18 +46,15 @@ export function ScheduleForm({ schedule, onClose, onSaved }: ScheduleFormProps) 
   };
   const error = fault ?? save.error;
   return (
-    <Dialog
-      isOpen
+    <AskDialog
       onClose={onClose}
       title={schedule === null ? 'New schedule' : `Edit ${schedule.id}`}
       focus="first"
-      actions={
-        <Button look="primary" disabled={save.isPending || texts.id.trim() === ''} onClick={act}>
-          {schedule === null ? 'Create' : 'Save'}
-        </Button>
-      }
+      verb={schedule === null ? 'Create' : 'Save'}
+      isOff={save.isPending || texts.id.trim() === ''}
+      onAct={act}
+      error={error}
     >
-      {error !== null && <ErrorBanner error={error} />}
       {schedule === null && (
         <TextField
           label="Id"
@@ -73,7 +68,7 @@ export function ScheduleForm({ schedule, onClose, onSaved }: ScheduleFormProps) 
       <When texts={texts} onWrite={write} />
       <What texts={texts} onWrite={write} />
       <Further texts={texts} onWrite={write} />
-    </Dialog>
+    </AskDialog>
   );
 }
 
@@ -128,9 +123,6 @@ function When({ texts: { when, cron, zone, every }, onWrite }: PartProps) {
 }
 
 function What({ texts: { what, agent, query, template }, onWrite }: PartProps) {
-  const { data } = useRead<AgentListing>('/v1/agents');
-  const names = (data?.agents ?? []).slice(0, 50).map(({ name }) => name);
-  const known = agent === '' || names.includes(agent) ? names : [agent, ...names];
   return (
     <>
       <div className="row">
@@ -144,14 +136,7 @@ function What({ texts: { what, agent, query, template }, onWrite }: PartProps) {
           ]}
           onChange={(next) => onWrite({ what: next as ContentTexts['what'] })}
         />
-        {what === 'run' && (
-          <Select
-            label="Agent"
-            value={agent}
-            options={[['', 'Choose an agent'], ...known.map((name) => [name, name] as const)]}
-            onChange={(next) => onWrite({ agent: next })}
-          />
-        )}
+        {what === 'run' && <AgentSelect agent={agent} onAgent={(next) => onWrite({ agent: next })} />}
       </div>
       {what === 'run' ? (
         <TextAreaField

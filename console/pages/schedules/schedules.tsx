@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import type { ListedSchedule, ScheduleListing } from '../../../src/contract/schedule/schedule.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -73,9 +73,9 @@ export function SchedulesPage() {
 }
 
 function NewButton({ onNew }: { onNew: () => void }) {
-  const missing = useMissingScope('submit');
+  const why = useWhyNot('submit');
   return (
-    <Button look="primary" why={missing && `needs the scope ${missing}`} onClick={onNew}>
+    <Button look="primary" why={why} onClick={onNew}>
       New schedule…
     </Button>
   );

@@ -16,7 +16,7 @@ export interface CallState {
   readonly progress: { readonly done: number; readonly total: number | null } | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** Of the last attempt, milliseconds, by the clock of its worker; null: it says none. */
+  /** Duration of the last attempt, milliseconds, by the clock of its worker; null: it says none. */
   readonly durationMs: number | null;
   /** Open questions of the tool. */
   readonly questions: number;

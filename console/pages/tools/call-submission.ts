@@ -6,7 +6,7 @@ import { call } from '../../data/api.ts';
 import { newId } from '../../data/new-id.ts';
 import { useChange } from '../../data/queries.ts';
 
-/** Of the one directive of a request that is made here. */
+/** Id of the one directive of a request that is made here. */
 export const CALL_ID = 'call';
 
 interface Submitted {

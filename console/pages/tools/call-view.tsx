@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import { call, path } from '../../data/api.ts';
 import { useChange } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { durationText } from '../../data/shown.ts';
 import { useSignals } from '../../data/use-signals.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
@@ -70,16 +70,11 @@ function Progress({ of: { progress, message, status } }: { of: CallState }) {
 }
 
 function CancelButton({ requestId }: { requestId: string }) {
-  const missing = useMissingScope('cancel');
+  const why = useWhyNot('cancel');
   const cancel = useChange(() => call('POST', path`/v1/requests/${requestId}/cancel`, { body: {} }));
   return (
     <>
-      <Button
-        look="danger"
-        why={missing && `needs the scope ${missing}`}
-        disabled={cancel.isPending}
-        onClick={() => cancel.mutate(undefined)}
-      >
+      <Button look="danger" why={why} disabled={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
         Cancel
       </Button>
       {cancel.error !== null && <ErrorBanner error={cancel.error} />}
@@ -87,7 +82,7 @@ function CancelButton({ requestId }: { requestId: string }) {
   );
 }
 
-/** A `once` call of which nobody knows whether it happened is said to be one. */
+/** A `once` call whose outcome is unknown is marked as such. */
 function Failure({ error: { type, message, details } }: { error: CallError }) {
   const isUnknown = type === 'outcome_unknown' || details['outcome'] === 'unknown';
   return (
@@ -97,7 +92,7 @@ function Failure({ error: { type, message, details } }: { error: CallError }) {
           <Text>{type}</Text>
         </code>{' '}
         <Text>{message}</Text>
-        {isUnknown && <p>It may have happened: look at its target before you call it again.</p>}
+        {isUnknown && <p>It may have happened: check its target before you call it again.</p>}
       </Banner>
       {Object.keys(details).length > 0 && (
         <details>

@@ -1,5 +1,5 @@
 /** The catalog as the page shows it: the servers with those of their tools that match.
- *  It must never hand over more tools than a page draws. */
+ *  Never returns more tools than a page draws. */
 import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 
 export interface CatalogSection {

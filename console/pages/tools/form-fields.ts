@@ -27,9 +27,9 @@ export interface FormField {
   readonly description: string;
   readonly isRequired: boolean;
   readonly limits: FieldLimits;
-  /** Of a choice. */
+  /** Options of a choice. */
   readonly choices: readonly Choice[];
-  /** Of a group; of a list the one field that each entry is. */
+  /** Fields of a group; for a list, the one field that each entry is. */
   readonly fields: readonly FormField[];
   /** undefined: there is none. */
   readonly default: unknown;
@@ -37,7 +37,7 @@ export interface FormField {
   readonly schema: unknown;
 }
 
-/** Of a whole form; a schema with more is written as JSON. */
+/** Maximum number of fields of a form; a schema with more is written as JSON. */
 const MOST_FIELDS = 64;
 const MOST_CHOICES = 200;
 const LONGEST_TITLE = 200;
@@ -51,7 +51,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** null: the arguments are written as one piece of JSON. */
+/** null: the arguments are written as JSON. */
 export function formFields(schema: unknown): readonly FormField[] | null {
   if (!isObject(schema)) return null;
   const root = plainSchema(schema, schema);

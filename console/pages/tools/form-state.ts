@@ -1,4 +1,4 @@
-/** The state of a tool's form: its fields, or the same arguments as one piece of JSON.
+/** The state of a tool's form: its fields, or the same arguments as JSON.
  *  It must never lose what was written when it changes from one to the other. */
 import { useMemo, useState } from 'react';
 import { type FormField, formFields } from './form-fields.ts';

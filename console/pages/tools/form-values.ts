@@ -1,4 +1,4 @@
-/** What a person has written into a form, and the arguments that it stands for.
+/** The texts of a form, and the arguments that they mean.
  *  It must never drop what was written: what cannot be read is a fault of its field. */
 import { isObject } from '../../../src/contract/json/json-object.ts';
 import { listFault, numberFault, textFault } from './field-limits.ts';
@@ -6,7 +6,7 @@ import type { FormField } from './form-fields.ts';
 
 /** A text, a mark, the entries of a list, or the fields of a group by their names. */
 export type Written = string | boolean | readonly string[] | Values;
-/** By the names of the fields. A name that is missing: nothing was written. */
+/** Texts by the names of the fields. A name that is missing: nothing was written. */
 export type Values = ReadonlyMap<string, Written>;
 
 export interface FieldFault {
@@ -22,7 +22,7 @@ export interface ReadForm {
 
 type Reading = { readonly value: unknown } | { readonly fault: string } | null;
 
-/** What a form begins with: the defaults of the schema, or arguments that there are already. */
+/** First values of a form: the defaults of the schema, or arguments that there are already. */
 export function writtenOf(
   fields: readonly FormField[],
   given: Readonly<Record<string, unknown>> = {},
@@ -164,7 +164,7 @@ function readJson(text: string): Reading {
   }
 }
 
-/** Arguments written as one piece of JSON. */
+/** Arguments written as JSON. */
 export function readWhole(text: string): ReadForm {
   const read = text.trim() === '' ? { value: {} } : readJson(text);
   if (read !== null && 'value' in read && isObject(read.value)) return { value: read.value, faults: [] };

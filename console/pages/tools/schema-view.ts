@@ -21,7 +21,7 @@ export function plainSchema(given: unknown, root: Schema): Schema | null {
   return null;
 }
 
-/** What the schema stands for; itself: it stands for nothing else. */
+/** The schema that a reference means; without a reference, the schema itself. */
 function innerOf(schema: Schema, root: Schema): unknown {
   const reference = member(schema, '$ref');
   if (reference !== undefined) {

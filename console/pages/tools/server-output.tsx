@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { ServerOutput } from '../../../src/contract/tool/server-output.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useHasScope } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -12,8 +12,8 @@ const EVERY_MS = 3_000;
 
 export function Output({ server }: { server: string }) {
   const [isOpen, open] = useState(false);
-  const missing = useMissingScope('admin');
-  if (missing !== null) return null;
+  const isAllowed = useHasScope('admin');
+  if (!isAllowed) return null;
   return (
     <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
       <summary className="muted">stderr</summary>

@@ -3,7 +3,7 @@
 import { type SubmitEvent, useState } from 'react';
 import type { ListedTool } from '../../../src/contract/tool/tool-listing.ts';
 import { NoAnswer, Refused } from '../../data/api.ts';
-import { useMissingScope } from '../../data/session.ts';
+import { useWhyNot } from '../../data/session.ts';
 import { ErrorBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Json } from '../../parts/json.tsx';
@@ -101,10 +101,10 @@ function wholeFault(faults: readonly FieldFault[]): string | null {
 }
 
 function Actions({ form, tool, isPending }: { form: FormState; tool: ListedTool; isPending: boolean }) {
-  const missing = useMissingScope('submit');
+  const why = useWhyNot('submit');
   return (
     <div className="row">
-      <Button type="submit" look="primary" why={missing && `needs the scope ${missing}`} disabled={isPending}>
+      <Button type="submit" look="primary" why={why} disabled={isPending}>
         <span>
           Call <Text>{tool.name}</Text>
           {tool.effect === 'once' && '…'}
@@ -131,20 +131,14 @@ function OnceDialog({ name, args, onClose, onCall }: OnceDialogProps) {
     </Button>
   );
   return (
-    <Dialog
-      isOpen={args !== null}
-      onClose={onClose}
-      title={`Call ${name}?`}
-      closeText="Do not call"
-      actions={act}
-    >
+    <Dialog isOpen={args !== null} onClose={onClose} title={`Call ${name}?`} closeText="Cancel" actions={act}>
       <p>Its effect is once: each call acts once more, and it cannot be taken back.</p>
       <Json value={args} label="arguments" />
     </Dialog>
   );
 }
 
-/** What belongs to a field is shown there too. */
+/** Faults of a field are shown at the field as well. */
 function faultsOf(error: Error, fields: readonly FormField[]): FieldFault[] {
   const errors = error instanceof Refused ? (error.problem.errors ?? []) : [];
   return placedFaults(errors, fields).filter(({ path }) => path.length > 0);

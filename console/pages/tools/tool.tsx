@@ -34,7 +34,7 @@ export function ToolPage() {
     <Page title={toolName} head={<Head name={toolName} tool={tool} server={server} />}>
       {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
       {data !== undefined && tool === undefined && (
-        <Empty title="No server offers a tool of this name." command="npx adjutant tools" />
+        <Empty title="No server has a tool of this name." command="npx adjutant tools" />
       )}
       {tool !== undefined && (
         <div className="tools-columns">

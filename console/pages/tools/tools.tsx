@@ -1,5 +1,5 @@
-/** The tools of all servers: which are there, whether their servers answer, and what a repeat of each does.
- *  It must never draw more tools at once than a person looks through. */
+/** The tools of all servers: whether their servers answer, and what a repeat of each does.
+ *  Never draws more tools at once than a person reads. */
 import { Link } from '@tanstack/react-router';
 import { useMemo, useRef } from 'react';
 import type { ListedServer, ListedTool, ToolListing } from '../../../src/contract/tool/tool-listing.ts';
