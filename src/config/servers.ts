@@ -126,6 +126,12 @@ const policyFields = {
       'A call that `approve` names ends with `approval_expired` when it has no decision after this time. Its deadline does not pass meanwhile.',
     unit: 'ms',
   }),
+  host_patience_ms: positiveDurationMsSchema.optional().register(notes, {
+    description:
+      'The same as `mcp.host_patience_ms`, for calls of this server; the API reads it from its own file.',
+    unit: 'ms',
+    fallback: 'as `mcp.host_patience_ms` says',
+  }),
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 
