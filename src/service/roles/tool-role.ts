@@ -228,6 +228,8 @@ function placeOf(server: ServerConfig): string[] {
       return [server.builtin];
     case 'module':
       return [server.module];
+    case 'openapi':
+      return [server.openapi, server.base_url ?? ''];
   }
 }
 
