@@ -8,7 +8,10 @@ import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } fr
 export function secretsOfServer({ transport }: Pick<McpServerOptions, 'transport'>): string[] {
   if (transport.kind === 'stdio') return secretsOfProcess(transport);
   const { kind, headers } = transport;
-  return secretsOfAddress({ url: kind === 'http' ? transport.url : (transport.baseUrl ?? 'http://api'), headers });
+  return secretsOfAddress({
+    url: kind === 'http' ? transport.url : (transport.baseUrl ?? 'http://api'),
+    headers,
+  });
 }
 
 /** Headers whose values are words of HTTP. */

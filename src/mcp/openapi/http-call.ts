@@ -1,7 +1,14 @@
 /** One call of an operation over HTTP: the request from its arguments, and its response as a tool result.
  *  Never sends a request that an argument could lead to another path or host, nor follows a redirect to another origin. */
 import type { IncomingMessage } from 'node:http';
-import { type CallToolResult, ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
 import { createByteGatherer } from '../../platform/bounds/byte-gatherer.ts';
 import { PrivateAddress, PUBLIC_ONLY, sendChecked } from '../../platform/bounds/outgoing-request.ts';
@@ -37,14 +44,20 @@ interface Sent {
   readonly body: string | null;
 }
 
-async function exchanged(url: URL, sent: Sent, { privateAddresses }: Reach, signal: AbortSignal): Promise<HttpAnswer> {
+async function exchanged(
+  url: URL,
+  sent: Sent,
+  { privateAddresses }: Reach,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
   const rule = privateAddresses ? null : PUBLIC_ONLY;
   let place = url;
   for (let redirects = 0; ; redirects += 1) {
     const answer = await sendChecked(place, { ...sent, signal, rule });
     const { statusCode: status = 0, headers } = answer;
     const next = sent.method === 'GET' && REDIRECTS.has(status) ? headers.location : undefined;
-    if (next === undefined || redirects === MOST_REDIRECTS || !URL.canParse(next, place)) return readAnswer(answer);
+    if (next === undefined || redirects === MOST_REDIRECTS || !URL.canParse(next, place))
+      return readAnswer(answer);
     const target = new URL(next, place);
     if (target.origin !== url.origin) return readAnswer(answer);
     answer.destroy();
@@ -57,7 +70,10 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     if (held.add(chunk)) continue;
     answer.destroy();
-    throw new ProtocolError(ANSWER_REFUSED, `The answer of the API is larger than ${MOST_ANSWER_BYTES} bytes`);
+    throw new ProtocolError(
+      ANSWER_REFUSED,
+      `The answer of the API is larger than ${MOST_ANSWER_BYTES} bytes`,
+    );
   }
   const { statusCode: status = 0, headers } = answer;
   const type = (headers['content-type'] ?? '').toLowerCase();
@@ -111,7 +127,8 @@ export function addressOf(base: URL, { path, parameters }: Operation, args: Memb
     const parameter = parameters.find((each) => each.place === 'path' && each.name === name);
     const value = parameter === undefined ? undefined : args[parameter.argument];
     const text = plainText(value);
-    if (text === '') throw wrongArgument(`The argument "${name}" is a part of the path and must not be empty`);
+    if (text === '')
+      throw wrongArgument(`The argument "${name}" is a part of the path and must not be empty`);
     return encodeURIComponent(text.toWellFormed());
   });
   const isStep = expanded.split('/').some((segment) => /^\.\.?$/.test(segment));
@@ -135,14 +152,20 @@ function plainText(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : String(value);
 }
 
-function headersOf({ parameters }: Operation, args: Members, { headers: own }: Reach): Record<string, string> {
+function headersOf(
+  { parameters }: Operation,
+  args: Members,
+  { headers: own }: Reach,
+): Record<string, string> {
   const fixed = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   const headers: Record<string, string> = {};
   for (const { name, argument, place } of parameters) {
     if (place !== 'header' || args[argument] === undefined || fixed.has(name.toLowerCase())) continue;
     const text = plainText(args[argument]);
     if (/[^\t\x20-\x7E\x80-\xFF]/.test(text))
-      throw wrongArgument(`The argument "${argument}" is a header and has characters that a header cannot have`);
+      throw wrongArgument(
+        `The argument "${argument}" is a header and has characters that a header cannot have`,
+      );
     headers[name] = text;
   }
   return headers;
@@ -169,7 +192,9 @@ function resultOf({ status, type, retryAfter, bytes }: HttpAnswer): CallToolResu
   if (bytes.length === 0) return { content: [{ type: 'text', text: `HTTP ${status}` }] };
   if (/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return jsonResult(bytes.toString('utf8'));
   if (type.startsWith('image/'))
-    return { content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type.split(';', 1)[0] ?? type }] };
+    return {
+      content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type.split(';', 1)[0] ?? type }],
+    };
   if (/^text\/|xml|javascript/.test(type) || type === '')
     return { content: [{ type: 'text', text: bytes.toString('utf8') }] };
   return { content: [{ type: 'text', text: `${bytes.length} bytes of ${type}` }] };
@@ -183,5 +208,8 @@ function jsonResult(text: string): CallToolResult {
   } catch {
     throw new ProtocolError(ANSWER_REFUSED, 'The answer of the API is no JSON');
   }
-  return { content: [{ type: 'text', text }], structuredContent: isObject(value) ? value : { result: value } };
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: isObject(value) ? value : { result: value },
+  };
 }

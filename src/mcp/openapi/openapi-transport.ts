@@ -1,7 +1,12 @@
 /** A REST API as an MCP server within this process: answers the protocol's requests from an OpenAPI document.
  *  Calls go to the operator's base URL only, whatever the document says. */
 import { readFile, stat } from 'node:fs/promises';
-import { type JSONRPCMessage, type JSONRPCRequest, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  ProtocolErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
 import { jsonExcess } from '../../platform/bounds/json-shape.ts';
 import type { OpenApiTransportOptions } from '../server-options.ts';
@@ -45,14 +50,20 @@ export function createOpenApiTransport(options: OpenApiTransportOptions): Transp
     const result = (value: object): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: { ...value } });
     switch (method) {
       case 'initialize':
-        return result({ protocolVersion: VERSION, capabilities: { tools: {} }, serverInfo: { name: 'openapi', version: '1' } });
+        return result({
+          protocolVersion: VERSION,
+          capabilities: { tools: {} },
+          serverInfo: { name: 'openapi', version: '1' },
+        });
       case 'ping':
         return result({});
       case 'tools/list':
         return result(await listed(signal));
       case 'tools/call': {
         const answer = await called(request, signal);
-        return answer === null ? errorAnswer(id, ProtocolErrorCode.InvalidParams, 'Unknown tool') : result(answer);
+        return answer === null
+          ? errorAnswer(id, ProtocolErrorCode.InvalidParams, 'Unknown tool')
+          : result(answer);
       }
       default:
         return errorAnswer(id, ProtocolErrorCode.MethodNotFound, 'Method not found');
@@ -67,7 +78,8 @@ export function createOpenApiTransport(options: OpenApiTransportOptions): Transp
     async send(message) {
       if (!('method' in message)) return;
       if (!('id' in message)) {
-        if (message.method === 'notifications/cancelled') inFlight.get(message.params?.['requestId'] as string)?.abort();
+        if (message.method === 'notifications/cancelled')
+          inFlight.get(message.params?.['requestId'] as string)?.abort();
         return;
       }
       const over = new AbortController();
@@ -92,7 +104,8 @@ async function readApi(options: OpenApiTransportOptions, stopped: AbortSignal): 
   const { document: place, operations: names } = options;
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(DOCUMENT_MS)]);
   const bytes = /^https?:/i.test(place) ? await fetchedDocument(options, signal) : await fileDocument(place);
-  if (jsonExcess(bytes, DOCUMENT_LIMITS) !== null) throw new Error('The OpenAPI document is too deep, or has too many values');
+  if (jsonExcess(bytes, DOCUMENT_LIMITS) !== null)
+    throw new Error('The OpenAPI document is too deep, or has too many values');
   let document: unknown;
   try {
     document = JSON.parse(bytes.toString('utf8'));
@@ -101,7 +114,10 @@ async function readApi(options: OpenApiTransportOptions, stopped: AbortSignal): 
   }
   try {
     const operations = operationsOf(document, names);
-    return { base: baseOf(options, document), operations: new Map(operations.map((each) => [each.tool.name, each])) };
+    return {
+      base: baseOf(options, document),
+      operations: new Map(operations.map((each) => [each.tool.name, each])),
+    };
   } catch (error) {
     throw new Error(`The OpenAPI document ${(error as Error).message}`, { cause: error });
   }
@@ -129,9 +145,11 @@ function baseOf({ baseUrl, document: place }: OpenApiTransportOptions, document:
   const isFetched = /^https?:/i.test(place);
   const servers = isObject(document) && Array.isArray(document['servers']) ? document['servers'] : [];
   const url: unknown = isObject(servers[0]) ? servers[0]['url'] : isFetched ? '/' : undefined;
-  const isUsable = typeof url === 'string' && !url.includes('{') && URL.canParse(url, isFetched ? place : undefined);
+  const isUsable =
+    typeof url === 'string' && !url.includes('{') && URL.canParse(url, isFetched ? place : undefined);
   const base = isUsable ? new URL(url as string, isFetched ? place : undefined) : null;
-  if (base === null || !/^https?:$/.test(base.protocol)) throw new Error('names no URL of the API: set "base_url"');
+  if (base === null || !/^https?:$/.test(base.protocol))
+    throw new Error('names no URL of the API: set "base_url"');
   if (isFetched && base.origin !== new URL(place).origin)
     throw new Error(`names ${base.origin}, another origin than its own: set "base_url" to allow that`);
   return base;

@@ -42,7 +42,9 @@ const IDEMPOTENCY_KEY = 'idempotency-key';
 const FORM = 'application/x-www-form-urlencoded';
 /** Headers that the transport or the operator sets. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(
-  'accept accept-encoding authorization connection content-length content-type cookie expect host te trailer transfer-encoding upgrade'.split(' '),
+  'accept accept-encoding authorization connection content-length content-type cookie expect host te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
 );
 
 /** `names`: which operations, by the names of their tools; null: all. Throws an error that names what is wrong. */
@@ -62,7 +64,9 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
       const isWanted = names === null || names.some((name) => toolMatches(name, operation?.tool.name ?? ''));
       if (operation === null || !isWanted) continue;
       if (found.length === MOST_OPERATIONS)
-        throw new Error(`has more than ${MOST_OPERATIONS} operations: name those that are needed in "operations"`);
+        throw new Error(
+          `has more than ${MOST_OPERATIONS} operations: name those that are needed in "operations"`,
+        );
       found.push(operation);
     }
   }
@@ -77,9 +81,15 @@ interface Found {
 }
 
 /** null: it needs something that is not supported, such as a cookie or a multipart body. */
-function operationAt({ path, method, item, operation }: Found, read: Read, taken: Set<string>): Operation | null {
+function operationAt(
+  { path, method, item, operation }: Found,
+  read: Read,
+  taken: Set<string>,
+): Operation | null {
   const declared = [...parametersIn(item, read), ...parametersIn(operation, read)];
-  const last = new Map(declared.map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, parameter]));
+  const last = new Map(
+    declared.map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, parameter]),
+  );
   const schemas = schemaReader(read);
   const properties = new Map<string, unknown>();
   const required = new Set<string>();
@@ -106,7 +116,10 @@ function operationAt({ path, method, item, operation }: Found, read: Read, taken
     properties.set('body', described(schemas(body.schema), body.description));
     if (body.required) required.add('body');
   }
-  const name = freeName(typeof operation['operationId'] === 'string' ? operation['operationId'] : `${method}_${path}`, taken);
+  const name = freeName(
+    typeof operation['operationId'] === 'string' ? operation['operationId'] : `${method}_${path}`,
+    taken,
+  );
   const inputSchema = {
     type: 'object',
     properties: Object.fromEntries(properties),
@@ -135,7 +148,11 @@ function descriptionOf({ summary, description }: Members, method: string, path: 
 }
 
 function freeName(wanted: string, taken: Set<string>): string {
-  const plain = wanted.replaceAll(/[^A-Za-z0-9_-]+/g, '_').replaceAll(/^_+|_+$/g, '').slice(0, MOST_NAME_CHARACTERS) || 'operation';
+  const plain =
+    wanted
+      .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
+      .replaceAll(/^_+|_+$/g, '')
+      .slice(0, MOST_NAME_CHARACTERS) || 'operation';
   for (let count = 1; ; count += 1) {
     const end = count === 1 ? '' : `_${count}`;
     const name = `${plain.slice(0, MOST_NAME_CHARACTERS - end.length)}${end}`;
@@ -175,7 +192,12 @@ function bodyOf({ requestBody }: Members, read: Read): Body | 'unsupported' | nu
   if (type === undefined) return required === true ? 'unsupported' : null;
   const media = (content as Members)[type];
   const schema = isObject(media) ? (media['schema'] ?? {}) : {};
-  return { type: type === '*/*' ? 'application/json' : type, schema, required: required === true, description };
+  return {
+    type: type === '*/*' ? 'application/json' : type,
+    schema,
+    required: required === true,
+    description,
+  };
 }
 
 function described(schema: unknown, description: unknown): unknown {
@@ -213,9 +235,24 @@ function valueAt(document: Members, reference: string): unknown {
 }
 
 /** Members of a schema that say nothing about valid values. */
-const DROPPED: ReadonlySet<string> = new Set(['xml', 'externalDocs', 'discriminator', 'example', 'examples', '$schema', '$id', 'deprecated']);
+const DROPPED: ReadonlySet<string> = new Set([
+  'xml',
+  'externalDocs',
+  'discriminator',
+  'example',
+  'examples',
+  '$schema',
+  '$id',
+  'deprecated',
+]);
 /** Members whose own members are names and not keywords. */
-const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 
 /** Schemas without references, as JSON Schema 2020-12. A schema within itself, and what is too deep, permits everything. */
 function schemaReader(read: Read): (schema: unknown) => unknown {
@@ -235,7 +272,8 @@ function schemaReader(read: Read): (schema: unknown) => unknown {
     return modern(kept);
   };
   const memberOf = (key: string, member: unknown, open: readonly unknown[]): unknown => {
-    if (key === 'enum' || key === 'const' || key === 'default' || key === 'required' || key === 'type') return member;
+    if (key === 'enum' || key === 'const' || key === 'default' || key === 'required' || key === 'type')
+      return member;
     if (Array.isArray(member)) return member.map((each) => (isObject(each) ? schemaOf(each, open) : each));
     if (!isObject(member)) return member;
     if (!NAMED.has(key)) return schemaOf(member, open);
@@ -253,7 +291,10 @@ function modern(schema: Map<string, unknown>): Members {
     if (Array.isArray(values) && !values.includes(null)) schema.set('enum', [...values, null]);
   }
   schema.delete('nullable');
-  for (const [exclusive, limit] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const) {
+  for (const [exclusive, limit] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
     if (typeof schema.get(exclusive) !== 'boolean') continue;
     const isExclusive = schema.get(exclusive) === true && schema.has(limit);
     schema.delete(exclusive);

@@ -11,8 +11,21 @@ import { operationsOf } from '../../../src/mcp/openapi/operations.ts';
 import { TRACEPARENT, openPool } from '../../support/mcp-pool.ts';
 import { shared } from '../../support/shared.ts';
 
-const PET = { type: 'object', required: ['name'], properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string', example: 'doggie' }, tag: { type: 'string', nullable: true } } };
-const petId = { name: 'petId', in: 'path', required: true, schema: { type: 'integer', minimum: 0, exclusiveMinimum: true } };
+const PET = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    name: { type: 'string', example: 'doggie' },
+    tag: { type: 'string', nullable: true },
+  },
+};
+const petId = {
+  name: 'petId',
+  in: 'path',
+  required: true,
+  schema: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+};
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 
 /** The shape of https://petstore3.swagger.io/api/v3/openapi.json. */
@@ -20,33 +33,70 @@ const PETSTORE = {
   openapi: '3.0.4',
   info: { title: 'Petstore', version: '1' },
   paths: {
-    '/pet': { post: { operationId: 'addPet', summary: 'Add a pet', requestBody: { required: true, ...json({ $ref: '#/components/schemas/Pet' }) } } },
-    '/pet/findByStatus': { get: { operationId: 'findPetsByStatus', parameters: [{ name: 'status', in: 'query', schema: { type: 'array', items: { type: 'string' } } }] } },
+    '/pet': {
+      post: {
+        operationId: 'addPet',
+        summary: 'Add a pet',
+        requestBody: { required: true, ...json({ $ref: '#/components/schemas/Pet' }) },
+      },
+    },
+    '/pet/findByStatus': {
+      get: {
+        operationId: 'findPetsByStatus',
+        parameters: [{ name: 'status', in: 'query', schema: { type: 'array', items: { type: 'string' } } }],
+      },
+    },
     '/pet/{petId}': {
       parameters: [petId],
       get: { operationId: 'getPetById', description: 'One pet' },
-      delete: { operationId: 'delete pet!', parameters: [{ name: 'api_key', in: 'header', schema: { type: 'string' } }] },
+      delete: {
+        operationId: 'delete pet!',
+        parameters: [{ name: 'api_key', in: 'header', schema: { type: 'string' } }],
+      },
       put: { operationId: 'getPetById' },
     },
-    '/file/{name}': { get: { operationId: 'getFile', parameters: [{ name: 'name', in: 'path', required: true, schema: { type: 'string' } }] } },
-    '/pet/{petId}/uploadImage': { post: { operationId: 'upload', parameters: [petId], requestBody: { required: true, content: { 'multipart/form-data': {} } } } },
+    '/file/{name}': {
+      get: {
+        operationId: 'getFile',
+        parameters: [{ name: 'name', in: 'path', required: true, schema: { type: 'string' } }],
+      },
+    },
+    '/pet/{petId}/uploadImage': {
+      post: {
+        operationId: 'upload',
+        parameters: [petId],
+        requestBody: { required: true, content: { 'multipart/form-data': {} } },
+      },
+    },
   },
   components: { schemas: { Pet: PET } },
 };
 
-const NODE = { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/components/schemas/Node' } }, value: { $ref: '#/$defs/a~1b' } } };
+const NODE = {
+  type: 'object',
+  properties: {
+    children: { type: 'array', items: { $ref: '#/components/schemas/Node' } },
+    value: { $ref: '#/$defs/a~1b' },
+  },
+};
 const ORDERS = {
   openapi: '3.1.0',
   info: { title: 'Orders', version: '1' },
   paths: {
     '/orders': {
-      post: { operationId: 'createOrder', parameters: [{ $ref: '#/components/parameters/Key' }], requestBody: { $ref: '#/components/requestBodies/Order' } },
+      post: {
+        operationId: 'createOrder',
+        parameters: [{ $ref: '#/components/parameters/Key' }],
+        requestBody: { $ref: '#/components/requestBodies/Order' },
+      },
       patch: { operationId: 'patchOrder' },
     },
   },
   $defs: { 'a/b': { type: ['string', 'null'] } },
   components: {
-    parameters: { Key: { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string' } } },
+    parameters: {
+      Key: { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string' } },
+    },
     requestBodies: { Order: { required: true, ...json({ $ref: '#/components/schemas/Node' }) } },
     schemas: { Node: NODE },
   },
@@ -58,15 +108,25 @@ const toolsOf = (document: unknown, names: string[] | null = null) =>
 describe('the tools of a document', () => {
   test('have names that hosts accept, schemas without references, and repeat hints by method', () => {
     const tools = toolsOf(PETSTORE);
-    expect([...tools.keys()]).toEqual(['addPet', 'findPetsByStatus', 'getPetById', 'getPetById_2', 'delete_pet', 'getFile'].toSorted((a, b) => [...tools.keys()].indexOf(a) - [...tools.keys()].indexOf(b)));
+    expect([...tools.keys()]).toEqual(
+      ['addPet', 'findPetsByStatus', 'getPetById', 'getPetById_2', 'delete_pet', 'getFile'].toSorted(
+        (a, b) => [...tools.keys()].indexOf(a) - [...tools.keys()].indexOf(b),
+      ),
+    );
     expect(tools.get('addPet')).toMatchObject({
-      inputSchema: { required: ['body'], properties: { body: { required: ['name'], properties: { tag: { type: ['string', 'null'] } } } } },
+      inputSchema: {
+        required: ['body'],
+        properties: { body: { required: ['name'], properties: { tag: { type: ['string', 'null'] } } } },
+      },
       annotations: {},
     });
     expect(JSON.stringify(tools.get('addPet'))).not.toMatch(/example|nullable|\$ref/);
     expect(tools.get('findPetsByStatus')?.annotations).toEqual({ readOnlyHint: true });
     expect(tools.get('delete_pet')?.annotations).toMatchObject({ idempotentHint: true });
-    expect(tools.get('delete_pet')?.inputSchema).toMatchObject({ properties: { petId: { exclusiveMinimum: 0 } }, required: ['petId'] });
+    expect(tools.get('delete_pet')?.inputSchema).toMatchObject({
+      properties: { petId: { exclusiveMinimum: 0 } },
+      required: ['petId'],
+    });
     expect([...toolsOf(PETSTORE, ['get*']).keys()]).toEqual(expect.not.arrayContaining(['addPet']));
   });
 
@@ -74,7 +134,12 @@ describe('the tools of a document', () => {
     const tools = toolsOf(ORDERS);
     expect(tools.get('createOrder')).toMatchObject({
       annotations: { idempotentHint: true },
-      inputSchema: { required: ['body'], properties: { body: { properties: { children: { items: {} }, value: { type: ['string', 'null'] } } } } },
+      inputSchema: {
+        required: ['body'],
+        properties: {
+          body: { properties: { children: { items: {} }, value: { type: ['string', 'null'] } } },
+        },
+      },
     });
     expect(Object.keys(tools.get('createOrder')?.inputSchema.properties ?? {})).toEqual(['body']);
     expect(tools.get('patchOrder')?.annotations).toEqual({});
@@ -82,8 +147,16 @@ describe('the tools of a document', () => {
 
   test.each([
     ['another version', { swagger: '2.0' }, 'is no OpenAPI'],
-    ['a reference to another host', { ...PETSTORE, paths: { '/x': { get: { parameters: [{ $ref: 'http://evil.example/p.json' }] } } } }, 'only references within'],
-    ['a reference into a prototype', { ...PETSTORE, paths: { '/x': { get: { parameters: [{ $ref: '#/constructor' }] } } } }, 'does not have'],
+    [
+      'a reference to another host',
+      { ...PETSTORE, paths: { '/x': { get: { parameters: [{ $ref: 'http://evil.example/p.json' }] } } } },
+      'only references within',
+    ],
+    [
+      'a reference into a prototype',
+      { ...PETSTORE, paths: { '/x': { get: { parameters: [{ $ref: '#/constructor' }] } } } },
+      'does not have',
+    ],
     ['references in a circle', { ...PETSTORE, paths: { '/x': { $ref: '#/paths/~1x' } } }, 'circle'],
   ])('are none with %s, and the reason is named', (_what, document, reason) => {
     expect(() => operationsOf(document, null)).toThrow(reason);
@@ -121,7 +194,9 @@ const api = shared(async () => {
     files,
     answer: (status: number, body: unknown, headers: Record<string, string> = {}) => {
       respond = (response) =>
-        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+        response
+          .writeHead(status, { 'content-type': 'application/json', ...headers })
+          .end(typeof body === 'string' ? body : JSON.stringify(body));
     },
     respond: (with_: typeof respond) => void (respond = with_),
     async [Symbol.asyncDispose]() {
@@ -151,7 +226,9 @@ describe('a call', () => {
       headers: { authorization: 'Bearer of-the-operator', traceparent: TRACEPARENT },
     });
     api.answer(200, { id: 7, name: 'rex' });
-    expect(await call('addPet', { body: { name: 'rex' } })).toMatchObject({ result: { structuredContent: { id: 7 } } });
+    expect(await call('addPet', { body: { name: 'rex' } })).toMatchObject({
+      result: { structuredContent: { id: 7 } },
+    });
     expect(api.asked.at(-1)).toMatchObject({ line: 'POST /api/v3/pet', body: '{"name":"rex"}' });
   });
 
@@ -164,8 +241,13 @@ describe('a call', () => {
   test('cannot lead to another path, host or header', async () => {
     const { call } = openApi(api.files.petstore);
     const before = api.asked.length;
-    expect(await call('getFile', { name: '..' })).toMatchObject({ kind: 'failed', error: { type: 'validation_error' } });
-    expect(await call('delete_pet', { petId: 1, api_key: 'x\r\nHost: evil' })).toMatchObject({ kind: 'failed' });
+    expect(await call('getFile', { name: '..' })).toMatchObject({
+      kind: 'failed',
+      error: { type: 'validation_error' },
+    });
+    expect(await call('delete_pet', { petId: 1, api_key: 'x\r\nHost: evil' })).toMatchObject({
+      kind: 'failed',
+    });
     expect(api.asked).toHaveLength(before);
     api.answer(200, {});
     await call('getFile', { name: '../../admin?x=1#y' });
@@ -176,26 +258,49 @@ describe('a call', () => {
     [404, {}, { kind: 'result', result: { isError: true } }],
     [302, { location: 'http://127.0.0.1:1/' }, { kind: 'result', result: { isError: true } }],
     [401, {}, { kind: 'failed', sent: false, error: { type: 'auth' } }],
-    [429, { 'retry-after': '2' }, { kind: 'failed', sent: false, error: { type: 'rate_limited', details: { retry_after_ms: 2_000 } } }],
-    [503, { 'retry-after': '3' }, { kind: 'failed', sent: true, error: { type: 'provider_error', details: { retry_after_ms: 3_000 } } }],
-  ])('that is answered with HTTP %i has the end that a call of an MCP server has', async (status, headers, outcome) => {
-    api.answer(status, { message: 'why' }, headers);
-    expect(await openApi(api.files.petstore).call('getPetById', { petId: 1 })).toMatchObject(outcome);
-  });
+    [
+      429,
+      { 'retry-after': '2' },
+      { kind: 'failed', sent: false, error: { type: 'rate_limited', details: { retry_after_ms: 2_000 } } },
+    ],
+    [
+      503,
+      { 'retry-after': '3' },
+      { kind: 'failed', sent: true, error: { type: 'provider_error', details: { retry_after_ms: 3_000 } } },
+    ],
+  ])(
+    'that is answered with HTTP %i has the end that a call of an MCP server has',
+    async (status, headers, outcome) => {
+      api.answer(status, { message: 'why' }, headers);
+      expect(await openApi(api.files.petstore).call('getPetById', { petId: 1 })).toMatchObject(outcome);
+    },
+  );
 
   test('whose answer is larger than its bound ends, and the API is read no further', async () => {
     api.answer(200, `"${'x'.repeat(5 * 1024 * 1024)}"`);
-    expect(await openApi(api.files.petstore).call('getPetById', { petId: 1 })).toMatchObject({ kind: 'failed', sent: true, error: { type: 'invalid_result' } });
+    expect(await openApi(api.files.petstore).call('getPetById', { petId: 1 })).toMatchObject({
+      kind: 'failed',
+      sent: true,
+      error: { type: 'invalid_result' },
+    });
   });
 
   // `sent` decides whether a call that may run once ends with an unknown outcome.
   test('whose connection breaks after the request may have acted, and one that was never connected has not', async () => {
     api.respond((response) => response.destroy());
     const before = api.asked.length;
-    expect(await openApi(api.files.petstore).call('addPet', { body: { name: 'x' } })).toMatchObject({ kind: 'failed', sent: true, error: { type: 'network' } });
+    expect(await openApi(api.files.petstore).call('addPet', { body: { name: 'x' } })).toMatchObject({
+      kind: 'failed',
+      sent: true,
+      error: { type: 'network' },
+    });
     expect(api.asked.slice(before).filter(({ line }) => line.startsWith('POST'))).toHaveLength(1);
     const { call } = openApi(api.files.petstore, { baseUrl: 'http://127.0.0.1:1' });
-    expect(await call('addPet', { body: { name: 'x' } })).toMatchObject({ kind: 'failed', sent: false, error: { type: 'network' } });
+    expect(await call('addPet', { body: { name: 'x' } })).toMatchObject({
+      kind: 'failed',
+      sent: false,
+      error: { type: 'network' },
+    });
   });
 
   test('does not reach a private address unless the operator allows it', async () => {

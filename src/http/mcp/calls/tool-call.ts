@@ -43,7 +43,7 @@ export interface ToolCall {
 export interface Waiter {
   /** Aborts when it cancels the call or its connection is lost. */
   readonly signal: AbortSignal;
-  /** What its leaving with this reason means for the call. */
+  /** Meaning of an abort with this reason for the call. */
   readonly departure: (reason: unknown) => Departure;
   /** How long it waits at most; Infinity: until the end. */
   readonly patienceMs: number;

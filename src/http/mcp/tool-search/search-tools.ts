@@ -21,7 +21,7 @@ export interface ToolSearch {
   readonly descriptors: readonly Tool[];
   /** The answer of `find_tools` or `describe_tools`; null: another tool is called. */
   answer(params: CallParams): Promise<CallToolResult | null>;
-  /** The call that `call_tool` stands for, or the answer where its arguments do not name one. */
+  /** The call that `call_tool` names, or the answer where its arguments do not name one. */
   inner(params: CallParams): CallParams | CallToolResult;
   /** The answer to a call of an unknown tool, or of one that this caller may not call. */
   unknown(name: string): Promise<CallToolResult>;
@@ -234,7 +234,7 @@ function parameterNames({ properties, required }: Tool['inputSchema']): string[]
     .map((name) => `${name.slice(0, MOST_NAME_CHARACTERS)}${needed.has(name) ? '' : '?'}`);
 }
 
-/** What would go beyond the bytes is named only. */
+/** Entries beyond the bytes are named only. */
 function withinBytes(entries: readonly { name: string }[], most: number): object[] {
   let left = most;
   return entries.map((entry) => {

@@ -86,7 +86,8 @@ test('a call that outlives its host is awaited, also at another API, and runs on
   await service.decide('approve', answer._meta?.[DIRECTIVE]);
   const other = await service.startApi();
   try {
-    const ended = async (url?: string) => textOf(await service.call(service.keys.ann, 'await_call', { handle }, url));
+    const ended = async (url?: string) =>
+      textOf(await service.call(service.keys.ann, 'await_call', { handle }, url));
     const url = `${other.url}/mcp?tools=search`;
     await eventually(async () => ended(url)).toContain('"execution":1');
     expect(await ended()).toBe(await ended(url));
@@ -99,10 +100,13 @@ test('a call that outlives its host is awaited, also at another API, and runs on
 test('a call that was denied, or cancelled, says so to who awaits it', async () => {
   const denied = await service.begin('denied');
   await service.decide('deny', denied.answer._meta?.[DIRECTIVE]);
-  const text = async (handle: string) => textOf(await service.call(service.keys.ann, 'await_call', { handle }));
+  const text = async (handle: string) =>
+    textOf(await service.call(service.keys.ann, 'await_call', { handle }));
   await eventually(async () => text(denied.handle)).toContain('denied');
   const cancelled = await service.begin('cancelled');
-  const { request_id: id } = cancelled.answer._meta?.[DIRECTIVE] as unknown as { request_id: string };
+  const { request_id: id } = (cancelled.answer._meta as Record<string, unknown>)[DIRECTIVE] as {
+    request_id: string;
+  };
   const headers = { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' };
   await fetch(`${service.api.url}/v1/requests/${id}/cancel`, { method: 'POST', headers, body: '{}' });
   await eventually(async () => text(cancelled.handle)).toContain('"type":"cancelled"');
@@ -160,7 +164,7 @@ test('a key may have the search as its setting, and finds only what it may call'
   const key = await service.make({ mcp_tools: 'search', tools: ['prompt.read'] });
   const list = { method: 'tools/list', name: '', params: {}, key };
   const { result } = await askModern(`${service.api.url}/mcp`, list);
-  const names = (result?.['tools'] as { name: string }[]).map(({ name }) => name);
+  const names = (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
   expect(names).toEqual(['find_tools', 'describe_tools', 'call_tool', 'await_call']);
   const whole = await askModern(`${service.api.url}/mcp?tools=list`, list);
   expect(JSON.stringify(whole.result)).toContain('counting__once');
@@ -175,7 +179,9 @@ test('an older host without search gets a handle from a server with patience, an
   await using open = await startService({
     redisUrl: redis.url,
     config: {
-      mcpServers: { peer: { ...ownServerEntry('counting.ts', { COUNTER_FILE: '/dev/null' }), approve: ['once'] } },
+      mcpServers: {
+        peer: { ...ownServerEntry('counting.ts', { COUNTER_FILE: '/dev/null' }), approve: ['once'] },
+      },
       mcp: { host_patience_ms: 50 },
     },
   });
@@ -183,6 +189,8 @@ test('an older host without search gets a handle from a server with patience, an
   await eventually(async () => (await host.list()).map(({ name }) => name)).toContain('peer__once');
   expect((await host.list()).map(({ name }) => name)).toContain('await_call');
   const answer = await host.call('peer__once', { label: 'x' });
-  const { handle } = answer._meta?.['adjutant/running'] as { handle: string };
+  const { handle } = (answer._meta as Record<string, { handle: string }>)['adjutant/running'] ?? {
+    handle: '',
+  };
   expect(textOf(await host.call('await_call', { handle }))).toContain('still running');
 });

@@ -41,6 +41,8 @@ function searchOver(tools: readonly ListedTool[], mayCall: (offer: Offer) => boo
   return createToolSearch({ tools: source, mayCall });
 }
 
+const textIn = (answer: unknown): string => (answer as { content: [{ text: string }] }).content[0].text;
+
 type Answered = {
   readonly tools: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
   readonly more?: number;
@@ -48,7 +50,7 @@ type Answered = {
 
 async function asked(search: ReturnType<typeof searchOver>, name: string, args: object): Promise<Answered> {
   const answer = await search.answer({ name, arguments: { ...args } });
-  return JSON.parse((answer?.content[0] as { text: string }).text) as Answered;
+  return JSON.parse(textIn(answer)) as Answered;
 }
 
 describe('a search among 200 tools', () => {
@@ -112,17 +114,13 @@ describe('what a search shows', () => {
       name: 'bank.pay_more',
       input_schema: { type: 'object', description: 'y'.repeat(100_000) },
     };
-    const found = (
-      await searchOver([hostile, deep]).answer({ name: 'find_tools', arguments: { query: 'pay' } })
-    )?.content[0];
-    const { text } = found as { text: string };
-    expect(text).not.toMatch(/[\u202E\u200B\u001B]|\\u001b/u);
+    const search = searchOver([hostile, deep]);
+    const text = textIn(await search.answer({ name: 'find_tools', arguments: { query: 'pay' } }));
+    expect(text).not.toMatch(/[\p{Cc}\p{Cf}]|\\u001b/u);
     expect(text.length).toBeLessThan(12 * 1024);
     const names = ['bank__pay', 'bank__pay_more'];
-    const described = (
-      await searchOver([hostile, deep]).answer({ name: 'describe_tools', arguments: { names } })
-    )?.content[0];
-    expect((described as { text: string }).text.length).toBeLessThan(64 * 1024);
+    const described = textIn(await search.answer({ name: 'describe_tools', arguments: { names } }));
+    expect(described.length).toBeLessThan(64 * 1024);
   });
 
   test.each([
