@@ -3,8 +3,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { untilListed } from '../support/eventually.ts';
-import { install } from '../support/installation.ts';
+import { installOn } from '../support/installation.ts';
 import { follow, post } from '../support/public-api.ts';
+import { startService } from '../support/running-service.ts';
+import { useRedis } from '../support/shared.ts';
 
 const REQUEST = 'post-killed';
 const DOCUMENT = {
@@ -12,6 +14,8 @@ const DOCUMENT = {
   info: { title: 'Bank', version: '1' },
   paths: { '/pay': { post: { operationId: 'pay' } } },
 };
+
+const redis = useRedis();
 
 test('a POST in flight at a worker that dies is sent once, and ends as outcome_unknown', async () => {
   const arrived = Promise.withResolvers<void>();
@@ -24,26 +28,22 @@ test('a POST in flight at a worker that dies is sent once, and ends as outcome_u
   await new Promise<void>((resolve) => bank.listen(0, '127.0.0.1', resolve));
   const { port } = bank.address() as AddressInfo;
   const openapi = `http://127.0.0.1:${port}/openapi.json`;
+  const config = { mcpServers: { bank: { openapi, private_addresses: true } } };
   try {
-    await using installation = await install({
-      config: { mcpServers: { bank: { openapi, private_addresses: true } } },
-    });
-    const { url } = await installation.start('api');
-    const worker = await installation.start('worker');
-    await untilListed(url, 'bank.pay');
-    const directive = {
-      type: 'tool_exec',
-      request_id: REQUEST,
-      id: 'c',
-      tool_name: 'bank.pay',
-      arguments: {},
-    };
-    expect((await post(`${url}/v1/directives`, directive)).status).toBe(202);
+    await using doomed = await installOn(redis.url, { config });
+    const shared = { redisUrl: redis.url, prefix: doomed.prefix, config };
+    const worker = await doomed.start('worker');
+    await using api = await startService({ ...shared, roles: { api: true } });
+    await untilListed(api.url, 'bank.pay');
+    const call = { type: 'tool_exec', request_id: REQUEST, id: 'c', tool_name: 'bank.pay', arguments: {} };
+    expect((await post(`${api.url}/v1/directives`, call)).status).toBe(202);
     await arrived.promise;
     await worker.kill9();
-    await installation.start('worker');
+    await using _next = await startService({ ...shared, roles: { worker: true } });
     const ends: unknown[] = [];
-    for await (const { type, data } of follow(url, REQUEST)) if (type === 'ai.tool.result') ends.push(data);
+    for await (const { type, data } of follow(api.url, REQUEST)) {
+      if (type === 'ai.tool.result') ends.push(data);
+    }
     expect(ends).toMatchObject([{ result: { ok: false, error: { type: 'outcome_unknown' } } }]);
     expect(held).toHaveLength(1);
   } finally {

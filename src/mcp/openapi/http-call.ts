@@ -117,6 +117,11 @@ export async function callOperation(
   }
 }
 
+/** Never a member of `Object.prototype`, which the document may name. */
+function argumentIn(args: Members, { argument }: OperationParameter): unknown {
+  return Object.hasOwn(args, argument) ? args[argument] : undefined;
+}
+
 function wrongArgument(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
@@ -125,7 +130,7 @@ function wrongArgument(message: string): ProtocolError {
 export function addressOf(base: URL, { path, parameters }: Operation, args: Members): URL {
   const expanded = path.replaceAll(/\{([^{}]+)\}/g, (_all, name: string) => {
     const parameter = parameters.find((each) => each.place === 'path' && each.name === name);
-    const value = parameter === undefined ? undefined : args[parameter.argument];
+    const value = parameter === undefined ? undefined : argumentIn(args, parameter);
     const text = plainText(value);
     if (text === '')
       throw wrongArgument(`The argument "${name}" is a part of the path and must not be empty`);
@@ -136,7 +141,7 @@ export function addressOf(base: URL, { path, parameters }: Operation, args: Memb
   const url = new URL(base);
   url.pathname = `${base.pathname.replace(/\/$/, '')}${expanded}`;
   for (const parameter of parameters)
-    if (parameter.place === 'query') addQuery(url.searchParams, parameter, args[parameter.argument]);
+    if (parameter.place === 'query') addQuery(url.searchParams, parameter, argumentIn(args, parameter));
   return url;
 }
 
@@ -159,9 +164,11 @@ function headersOf(
 ): Record<string, string> {
   const fixed = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   const headers: Record<string, string> = {};
-  for (const { name, argument, place } of parameters) {
-    if (place !== 'header' || args[argument] === undefined || fixed.has(name.toLowerCase())) continue;
-    const text = plainText(args[argument]);
+  for (const parameter of parameters) {
+    const { name, argument, place } = parameter;
+    const value = place === 'header' ? argumentIn(args, parameter) : undefined;
+    if (value === undefined || fixed.has(name.toLowerCase())) continue;
+    const text = plainText(value);
     if (/[^\t\x20-\x7E\x80-\xFF]/.test(text))
       throw wrongArgument(
         `The argument "${argument}" is a header and has characters that a header cannot have`,

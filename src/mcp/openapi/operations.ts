@@ -37,7 +37,8 @@ const MOST_PARAMETERS = 100;
 const MOST_NAME_CHARACTERS = 64;
 const MOST_DESCRIPTION_CHARACTERS = 4_000;
 const DEEPEST_SCHEMA = 24;
-const MOST_SCHEMA_MEMBERS = 5_000;
+/** In all operations of a document together. */
+const MOST_SCHEMA_MEMBERS = 200_000;
 const IDEMPOTENCY_KEY = 'idempotency-key';
 const FORM = 'application/x-www-form-urlencoded';
 /** Headers that the transport or the operator sets. */
@@ -52,6 +53,7 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
   if (!isObject(document) || !/^3\.[01](?:\.|$)/.test(String(document['openapi'])))
     throw new Error('is no OpenAPI 3.0 or 3.1 document');
   const read = referenceReader(document);
+  const schemas = schemaReader(read);
   const found: Operation[] = [];
   const taken = new Set<string>();
   const paths = isObject(document['paths']) ? document['paths'] : {};
@@ -60,9 +62,10 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
     if (!path.startsWith('/') || !isObject(item)) continue;
     for (const method of METHODS) {
       if (!Object.hasOwn(item, method) || !isObject(item[method])) continue;
-      const operation = operationAt({ path, method, item, operation: item[method] }, read, taken);
-      const isWanted = names === null || names.some((name) => toolMatches(name, operation?.tool.name ?? ''));
-      if (operation === null || !isWanted) continue;
+      const name = nameOf(item[method], `${method}_${path}`, taken);
+      if (names !== null && !names.some((pattern) => toolMatches(pattern, name))) continue;
+      const operation = operationAt({ name, path, method, item, operation: item[method] }, read, schemas);
+      if (operation === null) continue;
       if (found.length === MOST_OPERATIONS)
         throw new Error(
           `has more than ${MOST_OPERATIONS} operations: name those that are needed in "operations"`,
@@ -70,10 +73,13 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
       found.push(operation);
     }
   }
-  return found;
+  const missing = names?.find((name) => !found.some(({ tool }) => toolMatches(name, tool.name)));
+  if (missing === undefined) return found;
+  throw new Error(`has no operation "${missing}" without cookies and multipart bodies`);
 }
 
 interface Found {
+  readonly name: string;
   readonly path: string;
   readonly method: string;
   readonly item: Members;
@@ -82,15 +88,14 @@ interface Found {
 
 /** null: it needs something that is not supported, such as a cookie or a multipart body. */
 function operationAt(
-  { path, method, item, operation }: Found,
+  { name: toolName, path, method, item, operation }: Found,
   read: Read,
-  taken: Set<string>,
+  schemas: (schema: unknown) => unknown,
 ): Operation | null {
   const declared = [...parametersIn(item, read), ...parametersIn(operation, read)];
   const last = new Map(
     declared.map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, parameter]),
   );
-  const schemas = schemaReader(read);
   const properties = new Map<string, unknown>();
   const required = new Set<string>();
   const parameters: OperationParameter[] = [];
@@ -116,10 +121,6 @@ function operationAt(
     properties.set('body', described(schemas(body.schema), body.description));
     if (body.required) required.add('body');
   }
-  const name = freeName(
-    typeof operation['operationId'] === 'string' ? operation['operationId'] : `${method}_${path}`,
-    taken,
-  );
   const inputSchema = {
     type: 'object',
     properties: Object.fromEntries(properties),
@@ -127,7 +128,7 @@ function operationAt(
     additionalProperties: false,
   };
   const tool = {
-    name,
+    name: toolName,
     description: descriptionOf(operation, method, path),
     inputSchema,
     annotations: annotationsOf(method, keyHeader !== null),
@@ -147,7 +148,9 @@ function descriptionOf({ summary, description }: Members, method: string, path: 
   return text.slice(0, MOST_DESCRIPTION_CHARACTERS);
 }
 
-function freeName(wanted: string, taken: Set<string>): string {
+/** A name that hosts accept, and that no other operation of the document has. */
+function nameOf({ operationId }: Members, otherwise: string, taken: Set<string>): string {
+  const wanted = typeof operationId === 'string' && operationId !== '' ? operationId : otherwise;
   const plain =
     wanted
       .replaceAll(/[^A-Za-z0-9_-]+/g, '_')

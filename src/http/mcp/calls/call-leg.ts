@@ -106,6 +106,8 @@ export async function sessionLeg(parts: LegParts, server: Server, asking: Asking
   });
   const { subject } = asking;
   const patienceMs = parts.patience?.of(subject.held.server) ?? Infinity;
+  // The same as above: a call that outlives this patience is sealed.
+  if (Number.isFinite(patienceMs)) await parts.seals.ready();
   const wait = { relay, patienceMs, listener: dialogs.listener };
   let result = await waited(parts, asking, wait);
   // A question that the host shows must not vanish from it: the person is about to answer.
