@@ -26,7 +26,7 @@ const MOST_REDIRECTS = 3;
 const MOST_ERROR_CHARACTERS = 16_384;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly type: string;
   readonly retryAfter: string | null;
@@ -80,7 +80,7 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
   return { status, type, retryAfter: headers['retry-after'] ?? null, bytes: held.take() };
 }
 
-export interface OperationCall {
+interface OperationCall {
   readonly operation: Operation;
   readonly arguments: Members;
   readonly meta: Members;
@@ -127,7 +127,7 @@ function wrongArgument(message: string): ProtocolError {
 }
 
 /** The base with the path and the query of the call. Refuses an argument that would lead to another path. */
-export function addressOf(base: URL, { path, parameters }: Operation, args: Members): URL {
+function addressOf(base: URL, { path, parameters }: Operation, args: Members): URL {
   const expanded = path.replaceAll(/\{([^{}]+)\}/g, (_all, name: string) => {
     const parameter = parameters.find((each) => each.place === 'path' && each.name === name);
     const value = parameter === undefined ? undefined : argumentIn(args, parameter);

@@ -6,7 +6,7 @@ import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-export type Place = 'path' | 'query' | 'header';
+type Place = 'path' | 'query' | 'header';
 
 export interface OperationParameter {
   /** The name of its argument. */

@@ -11,7 +11,7 @@ import { descriptor, type Offer, type OfferedTools } from '../offered-tools.ts';
 import type { ToolSource } from '../tool-source.ts';
 import { createToolIndex } from './tool-index.ts';
 
-export interface ToolSearchOptions {
+interface ToolSearchOptions {
   readonly tools: ToolSource;
   /** Whether the caller of now may call it. */
   readonly mayCall: (offer: Offer) => boolean;

@@ -21,6 +21,8 @@ const MOST_TOOLS = 5_000;
 const MOST_DESCRIPTION_CHARACTERS = 1_000;
 const MOST_PARAMETERS = 50;
 const MOST_PARAMETER_CHARACTERS = 200;
+/** Each word is compared with every similar one of the index. */
+const MOST_QUERY_WORDS = 24;
 /** Entries that are indexed in one step of the event loop. */
 const STEP = 100;
 
@@ -50,7 +52,7 @@ async function indexed(entries: readonly Entry[]): Promise<SearchTools> {
   const serverOf = new Map(entries.map(({ id, server }) => [id, server]));
   return (query, server) =>
     index
-      .search(query, {
+      .search(words(query).slice(0, MOST_QUERY_WORDS).join(' '), {
         boost: WEIGHTS,
         prefix: (term) => term.length > 3,
         fuzzy: (term) => (term.length > 5 ? 0.2 : false),
@@ -84,7 +86,7 @@ function parametersOf({ properties }: Readonly<Record<string, unknown>>): string
 }
 
 /** Words of a name or a sentence: `listOpenPull_requests` has four. */
-export function words(text: string): string[] {
+function words(text: string): string[] {
   return (
     text
       .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
@@ -103,7 +105,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 const MOST_WORD_CHARACTERS = 40;
 
 /** The stem of a word; null: it has no meaning for a search. */
-export function stemmed(word: string): string | null {
+function stemmed(word: string): string | null {
   const term = word.toLowerCase().slice(0, MOST_WORD_CHARACTERS);
   if (STOP_WORDS.has(term)) return null;
   for (const [end, replacement, least] of ENDINGS)
