@@ -126,6 +126,12 @@ const policyFields = {
       'A call that `approve` names ends with `approval_expired` when it has no decision after this time. Its deadline does not pass meanwhile.',
     unit: 'ms',
   }),
+  host_patience_ms: positiveDurationMsSchema.optional().register(notes, {
+    description:
+      'The same as `mcp.host_patience_ms`, for calls of this server; the API reads it from its own file.',
+    unit: 'ms',
+    fallback: 'as `mcp.host_patience_ms` says',
+  }),
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 
@@ -238,12 +244,44 @@ const moduleServerSchema = z.strictObject({
   context: contextField('all'),
 });
 
+/** A REST API, which the worker calls as its OpenAPI document describes it. */
+const openApiServerSchema = z.strictObject({
+  openapi: z.string().min(1).max(2_048).register(notes, {
+    description:
+      'A REST API as a server: path, relative to the file, or URL of its OpenAPI document, version 3.0 or 3.1, in JSON.',
+    fallback: 'none',
+  }),
+  operations: z.array(z.string().min(1).max(256)).min(1).max(1_000).optional().register(notes, {
+    description: 'Operations that become tools, by `operationId`.',
+    special: '`*` matches any characters',
+    fallback: 'all',
+  }),
+  base_url: httpUrl().optional().register(notes, {
+    description: 'URL that the paths of the document are added to.',
+    fallback: 'the first of `servers` in the document; of a fetched one only with its own origin',
+  }),
+  headers: recordByName(z.string(), z.string())
+    .prefault({})
+    .register(notes, { description: 'Headers of every request to the API.' }),
+  bearer_token: z.string().min(1).optional().register(notes, {
+    description: 'Sent as `Authorization: Bearer …`; write `${TOKEN}` and keep it in the environment.',
+    fallback: 'none',
+  }),
+  private_addresses: z.boolean().default(false).register(notes, {
+    description: 'Which addresses the API may have.',
+    special: 'true = also loopback, private and link-local addresses',
+  }),
+  ...policyFields,
+  redact_results: strangerFields.redact_results,
+});
+
 /** One row for each transport: the key that a server of it has, and the schema of its entry. */
 const TRANSPORTS = {
   http: { key: 'url', schema: httpServerSchema },
   stdio: { key: 'command', schema: stdioServerSchema },
   builtin: { key: 'builtin', schema: builtInServerSchema },
   module: { key: 'module', schema: moduleServerSchema },
+  openapi: { key: 'openapi', schema: openApiServerSchema },
 } as const;
 
 type Kind = keyof typeof TRANSPORTS;
@@ -253,8 +291,13 @@ export type StdioServerConfig = ConfigOf<'stdio'>;
 export type HttpServerConfig = ConfigOf<'http'>;
 export type BuiltInServerConfig = ConfigOf<'builtin'>;
 export type ModuleServerConfig = ConfigOf<'module'>;
-/** A server that speaks MCP. */
-export type McpServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
+export type OpenApiServerConfig = ConfigOf<'openapi'>;
+/** A server that the pool reaches. */
+export type McpServerConfig =
+  | StdioServerConfig
+  | HttpServerConfig
+  | BuiltInServerConfig
+  | OpenApiServerConfig;
 export type ServerConfig = McpServerConfig | ModuleServerConfig;
 
 const CALL_LIMIT = 'milliseconds in `lane.timeout_ms` limit a call';
@@ -282,7 +325,7 @@ export function otherHostsKey(key: string): string | null {
 
 /** Whether MCP clients of the service may see resources and prompts of a server. */
 export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {
-  if (server.kind === 'builtin' || server.kind === 'module') return { resources: false, prompts: false };
+  if (server.kind !== 'stdio' && server.kind !== 'http') return { resources: false, prompts: false };
   const usual = server.expose === true;
   return { resources: server.expose_resources ?? usual, prompts: server.expose_prompts ?? usual };
 }
@@ -306,4 +349,5 @@ export const serverSchema = z.union([
   httpServerSchema,
   builtInServerSchema,
   moduleServerSchema,
+  openApiServerSchema,
 ]);

@@ -1,6 +1,7 @@
 // The sections of the file about the service itself: how long it keeps data, its limits, how workers behave.
 // Must never hold a limit of a single lane, server or agent.
 import * as z from 'zod';
+import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { durationMs } from './lane.ts';
 import { notes } from './notes.ts';
 import { telemetrySchema } from './telemetry.ts';
@@ -148,6 +149,12 @@ const mcpSchema = z.strictObject({
     description:
       'Members of `_meta` in which MCP hosts name a call, as `claudecode/toolUseId`: a repeat with the same value is the same call.',
     special: '`_meta["adjutant/idempotencyKey"]` counts first',
+  }),
+  host_patience_ms: positiveDurationMsSchema.optional().register(notes, {
+    description:
+      'A call that has not ended after this time answers with a handle for `await_call`; its tool has no output schema for hosts then. `host_patience_ms` of a server counts first.',
+    unit: 'ms',
+    fallback: 'hosts wait until the end; with `?tools=search`, `limits.mcp_hold_ms`',
   }),
 });
 

@@ -129,7 +129,7 @@ class ServerConnection implements Connection {
     if (this.#loop === null) return 'it was not started yet: call again';
     const { transport } = this.#given.server;
     const seconds = Math.round((performance.now() - this.#openingSince) / 1_000);
-    if (transport.kind === 'http')
+    if (transport.kind !== 'stdio')
       return `it has not answered yet, after ${seconds} s: call again in a moment`;
     const command = basename(transport.command).replace(/\.(?:cmd|exe)$/i, '');
     return DOWNLOADERS.has(command)

@@ -23,6 +23,7 @@ import { bearerOf } from './oauth/bearer.ts';
 import { deniedHint } from './oauth/login-fault.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { createPace } from './pace.ts';
+import { createOpenApiTransport } from './openapi/openapi-transport.ts';
 import { createReplyGate } from './questions/reply-gate.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { openedSession, type Session, type SessionTransport, type TransportKind } from './session.ts';
@@ -66,6 +67,8 @@ const CONNECT_MS = 90_000;
 export async function openSession(options: OpenOptions): Promise<Opened> {
   const { transport } = options.server;
   if (transport.kind === 'stdio') return openStdio(options, transport);
+  if (transport.kind === 'openapi')
+    return connect(options, 'http', () => createOpenApiTransport(transport), true);
   return withAddress(await openHttp(options, transport), transport);
 }
 

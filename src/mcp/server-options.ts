@@ -24,6 +24,21 @@ export interface HttpTransportOptions {
   readonly auth?: OAuthOptions;
 }
 
+/** A REST API, as its OpenAPI document describes it. */
+export interface OpenApiTransportOptions {
+  readonly kind: 'openapi';
+  /** Path or URL of the document. */
+  readonly document: string;
+  /** null: the first server of the document. */
+  readonly baseUrl: string | null;
+  /** Names of tools, in which `*` matches any characters; null: all. */
+  readonly operations: readonly string[] | null;
+  /** Sent with every request to the API. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the API may have an address that is not on the public internet. */
+  readonly privateAddresses: boolean;
+}
+
 /** OAuth, as an operator fixes it. What is left out, the server and its authorization server say. */
 export interface OAuthOptions {
   /** `authorization_code`: a person logs in, once. `client_credentials`: the service has an account of its own. */
@@ -41,7 +56,7 @@ export interface OAuthOptions {
 
 export interface McpServerOptions {
   readonly name: string;
-  readonly transport: StdioTransportOptions | HttpTransportOptions;
+  readonly transport: StdioTransportOptions | HttpTransportOptions | OpenApiTransportOptions;
   /** One call at a time over all workers. The lane enforces it, and the pool sends one at a time. Default false. */
   readonly serial?: boolean;
   /** How long the probe for the modern protocol may take before the legacy one is tried. Milliseconds. Default 10 000. */

@@ -6,7 +6,12 @@ import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } fr
 
 /** The values; each may be in the list several times, and may be short. */
 export function secretsOfServer({ transport }: Pick<McpServerOptions, 'transport'>): string[] {
-  return transport.kind === 'http' ? secretsOfAddress(transport) : secretsOfProcess(transport);
+  if (transport.kind === 'stdio') return secretsOfProcess(transport);
+  const { kind, headers } = transport;
+  return secretsOfAddress({
+    url: kind === 'http' ? transport.url : (transport.baseUrl ?? 'http://api'),
+    headers,
+  });
 }
 
 /** Headers whose values are words of HTTP. */
@@ -20,7 +25,7 @@ const PLAIN_HEADERS: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-function secretsOfAddress({ url, headers }: HttpTransportOptions): string[] {
+function secretsOfAddress({ url, headers }: Pick<HttpTransportOptions, 'url' | 'headers'>): string[] {
   const { username, password, searchParams } = new URL(url);
   return [
     ...[username, password].map(withoutPercents),

@@ -28,6 +28,7 @@ interface NewKeyOptions {
   readonly tokensPerDay?: number;
   /** Millionths of a US dollar. */
   readonly moneyPerDay?: number;
+  readonly mcpSearch?: boolean;
   /** A duration such as `30d` or `12h`, or an instant. */
   readonly expires?: string;
 }
@@ -55,6 +56,7 @@ export function addKeys({ program, withKeys }: CommandLine): void {
     .option('--per-day <count>', 'at most so many a day, of UTC', wholeNumber)
     .option('--tokens-per-day <count>', 'at most so many tokens of models a day', wholeNumber)
     .option('--money-per-day <millionths>', 'at most so many millionths of a US dollar a day', wholeNumber)
+    .option('--mcp-search', '/mcp shows it tools that find and call the others, in place of the list')
     .option('--expires <when>', 'as in 30d, 12h or an instant; default: never')
     .action(async (name: string, given: NewKeyOptions) =>
       withKeys(async (invocation) => createKey(invocation, name, given)),
@@ -76,7 +78,7 @@ export function addKeys({ program, withKeys }: CommandLine): void {
 export async function createKey(
   { keys, terminal, json }: KeyInvocation,
   name: string,
-  { expires, scopes, perMinute, perDay, tokensPerDay, moneyPerDay, ...allowed }: NewKeyOptions,
+  { expires, scopes, perMinute, perDay, tokensPerDay, moneyPerDay, mcpSearch, ...allowed }: NewKeyOptions,
   now: number = Date.now(),
 ): Promise<ExitCode> {
   const expiresAt = expires === undefined ? {} : { expires_at: instantOf(expires, now) };
@@ -94,6 +96,7 @@ export async function createKey(
       .map(scopeOf),
     ...allowed,
     ...budget,
+    ...(mcpSearch === true ? { mcp_tools: 'search' as const } : {}),
     ...expiresAt,
   };
   const created = await keys.create(body);

@@ -162,6 +162,8 @@ function remedy(name: string, server: McpServerConfig, directory: string, found:
       return httpRemedy(place, server, found.fault);
     case 'stdio':
       return stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
+    case 'openapi':
+      return `Correct ${place}.openapi, .base_url or .private_addresses, or start the API.`;
     case 'builtin':
       return `Run \`adjutant ${server.builtin} < /dev/null\` to see its error; the installation may be damaged.`;
   }

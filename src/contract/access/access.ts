@@ -46,6 +46,12 @@ const allowedFields = {
   models: patternsSchema
     .optional()
     .describe('Models that the key may use, by alias or name as a directive or run gives them.'),
+  mcp_tools: z
+    .literal('search')
+    .optional()
+    .describe(
+      'How `/mcp` presents tools to the key: `search` shows tools that find and call the others, unless the address says `?tools=list`. Default: the list of all tools.',
+    ),
   per_minute: budgetSchema
     .optional()
     .describe('Maximum number of directives and runs submitted with the key per minute. Default: no limit.'),

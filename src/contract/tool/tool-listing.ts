@@ -16,6 +16,10 @@ export const listedToolSchema = z.object({
   output_schema: jsonObjectSchema.optional().describe('JSON Schema of the structured result. Absent: none.'),
   annotations: jsonObjectSchema.optional().describe('MCP annotations of the tool.'),
   effect: repeatPolicySchema.describe('Repeatability of the tool: `read`, `idempotent` or `once`.'),
+  approval: z
+    .literal(true)
+    .optional()
+    .describe('Present where each call of the tool waits for the approval of a person. Absent: none does.'),
   exposed: z
     .literal(false)
     .optional()

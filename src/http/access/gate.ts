@@ -165,7 +165,8 @@ export function principalOf(record: KeyRecord): Principal {
   const { per_minute: perMinute = null, per_day: perDay = null } = record;
   const { tokens_per_day: tokensPerDay = null, money_per_day: moneyPerDay = null } = record;
   const limits = { tools, agents, models, perMinute, perDay, tokensPerDay, moneyPerDay };
-  const principal = { id, name, tenant, scopes: new Set(scopes), ...limits };
+  const shown = record.mcp_tools === 'search' ? { prefersSearch: true } : {};
+  const principal = { id, name, tenant, scopes: new Set(scopes), ...limits, ...shown };
   principals.set(record, principal);
   return principal;
 }

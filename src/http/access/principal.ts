@@ -19,6 +19,8 @@ export interface Principal {
   readonly tools: Patterns;
   readonly agents: Patterns;
   readonly models: Patterns;
+  /** Whether `/mcp` shows it tools that search in place of the list. Default: the list. */
+  readonly prefersSearch?: boolean;
   /** Limits of submissions in a minute, and in a day; null: no limit. */
   readonly perMinute: number | null;
   readonly perDay: number | null;

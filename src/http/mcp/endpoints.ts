@@ -3,37 +3,45 @@
 import { createMcpEndpoint, type McpEndpoint } from './endpoint.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import type { ToolListing } from '../../contract/tool/tool-listing.ts';
+import type { Scope } from './offered-tools.ts';
 import type { ToolServersOptions } from './tool-servers.ts';
 
 export interface McpEndpoints {
-  /** `server` null: the tools of all. The answer is a sentence when there is no such server now. */
+  /** `server` null: the tools of all. The answer is a sentence when there is no such server now, or no such `?tools=`. */
   handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | string>;
   close(): Promise<void>;
 }
 
-export function createMcpEndpoints(given: Omit<ToolServersOptions, 'scope' | 'listing'>): McpEndpoints {
-  const options = { ...given, listing: sharedListing(given.client) };
-  const all = createMcpEndpoint(options);
-  const ofServer = new Map<string, McpEndpoint>();
+type EndpointsOptions = Omit<ToolServersOptions, 'scope' | 'listing' | 'isSearch'> & {
+  /** Whether the caller of now gets the search where its address does not say so. Default: the list. */
+  readonly prefersSearch?: () => boolean;
+};
 
-  async function endpointOf(server: string | null): Promise<McpEndpoint | string> {
-    if (server === null) return all;
-    const known = ofServer.get(server);
+export function createMcpEndpoints({ prefersSearch, ...given }: EndpointsOptions): McpEndpoints {
+  const options = { ...given, listing: sharedListing(given.client) };
+  const endpoints = new Map<string, McpEndpoint>();
+
+  async function endpointOf(server: string | null, isSearch: boolean): Promise<McpEndpoint | string> {
+    const place = `${isSearch ? 'search' : 'list'} ${server ?? ''}`;
+    const known = endpoints.get(place);
     if (known !== undefined) return known;
-    const why = whyNotServed(server, await options.client.tools());
+    const why = server === null ? null : whyNotServed(server, await options.client.tools());
     if (why !== null) return why;
-    const made = ofServer.get(server) ?? createMcpEndpoint({ ...options, scope: { kind: 'server', server } });
-    ofServer.set(server, made);
+    const scope: Scope = server === null ? { kind: 'all' } : { kind: 'server', server };
+    const made = endpoints.get(place) ?? createMcpEndpoint({ ...options, scope, isSearch });
+    endpoints.set(place, made);
     return made;
   }
 
   return {
     handle: async (server, request, parsedBody) => {
-      const endpoint = await endpointOf(server);
+      const shown = new URL(request.url).searchParams.get('tools') ?? (prefersSearch?.() ? 'search' : 'list');
+      if (shown !== 'search' && shown !== 'list') return 'The parameter tools is "list" or "search".';
+      const endpoint = await endpointOf(server, shown === 'search');
       return typeof endpoint === 'string' ? endpoint : endpoint.handle(request, parsedBody);
     },
     async close() {
-      await Promise.all([all, ...ofServer.values()].map(async (endpoint) => endpoint.close()));
+      await Promise.all([...endpoints.values()].map(async (endpoint) => endpoint.close()));
     },
   };
 }

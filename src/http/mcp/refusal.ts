@@ -14,8 +14,10 @@ import { failure, idsOf, type Place } from './calls/tool-answer.ts';
 const MAX_ECHO_CHARACTERS = 200;
 
 /** The same words for a tool that is hidden and one that does not exist. */
-export function unknownTool(name: string): ProtocolError {
-  return invalidParams(`Unknown tool: ${name.slice(0, MAX_ECHO_CHARACTERS)}`);
+export class UnknownTool extends ProtocolError {
+  constructor(name: string) {
+    super(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, MAX_ECHO_CHARACTERS)}`);
+  }
 }
 
 export function invalidParams(message: string, data?: unknown): ProtocolError {

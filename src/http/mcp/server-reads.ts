@@ -38,7 +38,7 @@ export function createServerReads(parts: CallParts): ReadServer {
     const place: Place = { requestId: passingRequestId(uuidv7()), id: 'read' };
     const { signal } = request;
     // Nobody comes back for it: a connection that is lost ends it too.
-    const waiter = { signal, isLost: () => false };
+    const waiter = { signal, departure: () => 'cancelled' as const };
     const payload = await attended(parts, place, waiter, async () =>
       payloadOf(parts, place, await endOfRead(parts, place, request), request),
     );

@@ -6,13 +6,15 @@ import { cancelPlace } from './calls/agent-call.ts';
 import { createDepartures, type SharedWaits } from './calls/departures.ts';
 import { createSeals } from './calls/held-call.ts';
 import type { FindInRun } from './calls/run-call.ts';
-import type { Scope } from './offered-tools.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
 import { createQuestionReader } from './questions/question-reader.ts';
 import { createServerLists } from './server-lists.ts';
 import { createServerReads } from './server-reads.ts';
 import { createToolServer } from './server.ts';
 import type { SessionPool } from './sessions.ts';
+import type { Patience } from './calls/await-call.ts';
+import type { Offer, Scope } from './offered-tools.ts';
+import { createToolSearch } from './tool-search/search-tools.ts';
 import { createToolSource, type ToolSource } from './tool-source.ts';
 
 export interface ToolServersOptions {
@@ -47,6 +49,13 @@ export interface ToolServersOptions {
   readonly keysFrom?: readonly string[];
   /** Finds calls in the records of runs that other programs lead. Default: there are none. */
   readonly findInRun?: FindInRun;
+  /** Whether clients get tools that find and call the others in place of their list. Default: false. */
+  readonly isSearch?: boolean;
+  /** Whether the caller of now may call a tool. Default: every one. */
+  readonly mayCall?: (offer: Offer) => boolean;
+  /** How long a host waits for a call of a server, or of an agent (null), before it gets a handle, milliseconds; null: until
+   *  the end. Default: until the end, with `isSearch` as long as `holdMs`. */
+  readonly patienceOf?: ((server: string | null) => number | null) | undefined;
 }
 
 export interface ToolServers {
@@ -65,7 +74,7 @@ const HOLD_MS = 45_000;
 
 export function createToolServers(options: ToolServersOptions): ToolServers {
   const { client, version, onError, scope = { kind: 'all' } } = options;
-  const { graceMs = GRACE_MS, heartbeatMs = HEARTBEAT_MS, holdMs = HOLD_MS } = options;
+  const { isSearch = false, graceMs = GRACE_MS, heartbeatMs = HEARTBEAT_MS, holdMs = HOLD_MS } = options;
   const stop = new AbortController();
   const departures = createDepartures({
     cancel: async (place, reason) => cancelPlace(client, place, reason),
@@ -92,6 +101,14 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     version,
     heartbeatMs,
     holdMs,
+    patience: patienceFor(options, holdMs),
+    search: isSearch ? createToolSearch({ tools, mayCall: options.mayCall ?? (() => true) }) : null,
   };
   return { tools, list, create: (context) => createToolServer(shared, context), stop: () => stop.abort() };
+}
+
+/** Only a model calls through a search, and a handle says to a model how it goes on; a program that calls a tool by its name may not understand one. */
+function patienceFor({ isSearch = false, patienceOf }: ToolServersOptions, holdMs: number): Patience | null {
+  if (isSearch) return { of: (server) => patienceOf?.(server) ?? holdMs };
+  return patienceOf === undefined ? null : { of: patienceOf };
 }

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../../http/access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
+import { forbiddenRun, forbiddenUse } from '../../http/access/use.ts';
 import { allowedHosts } from '../../http/allowed-host.ts';
 import { type ApiFeature, type ApiLimits, createApi } from '../../http/api.ts';
 import { readPages } from '../../http/page-files.ts';
@@ -21,6 +22,7 @@ import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/c
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
 import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
+import type { Offer } from '../../http/mcp/offered-tools.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
 import type { Startable } from '../../platform/lifecycle.ts';
 import { foreignRunRoutes } from '../../features/foreign-runs/routes.ts';
@@ -199,6 +201,25 @@ interface McpClients {
   readonly findCall: ReturnType<typeof foreignRunsOf>['findCall'];
 }
 
+/** Whether the key of the caller allows a call of a tool, or a run of an agent. */
+function mayCall({ server, tool }: Offer): boolean {
+  const caller = currentCaller();
+  if (caller === null) return true;
+  const refusal =
+    server === null
+      ? forbiddenRun(caller, { agent: tool })
+      : forbiddenUse(caller, { type: 'tool_exec', server, tool_name: tool });
+  return refusal === null;
+}
+
+/** undefined: no host gets a handle, beside those that search. */
+function patienceIn({ mcp, mcpServers }: Config): ((server: string | null) => number | null) | undefined {
+  const { host_patience_ms: usual = null } = mcp;
+  if (usual === null && ![...mcpServers.values()].some(({ host_patience_ms: own }) => own !== undefined))
+    return undefined;
+  return (server) => (server === null ? undefined : mcpServers.get(server)?.host_patience_ms) ?? usual;
+}
+
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
   { clientOf, guard, findCall }: McpClients,
@@ -213,7 +234,9 @@ function mcpOf(
   const callerOf = (): string | null => currentCaller()?.id ?? null;
   const sessions = createSessionPool(SESSIONS);
   const findInRun: FindInRun = async (call) => findCall(call, currentCaller());
-  const shared = { sealingKey, hints, callerOf, version, onError, holdMs, keysFrom, sessions, findInRun };
+  const prefersSearch = (): boolean => currentCaller()?.prefersSearch === true;
+  const calls = { holdMs, keysFrom, findInRun, mayCall, patienceOf: patienceIn(config) };
+  const shared = { sealingKey, hints, callerOf, version, onError, sessions, prefersSearch, ...calls };
   const endpoints = createTenantParts(
     (tenant) => {
       const own = clientOf(tenant);

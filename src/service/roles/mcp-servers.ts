@@ -2,9 +2,19 @@
 // them.
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../../config/servers.ts';
+import type {
+  HttpServerConfig,
+  McpServerConfig,
+  OpenApiServerConfig,
+  StdioServerConfig,
+} from '../../config/servers.ts';
 import { createMcpPool, type McpPool, type McpPoolOptions } from '../../mcp/pool.ts';
-import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
+import type {
+  HttpTransportOptions,
+  McpServerOptions,
+  OAuthOptions,
+  OpenApiTransportOptions,
+} from '../../mcp/server-options.ts';
 import { withoutPercents } from '../../mcp/server-secrets.ts';
 import { controlProcess, type Installation } from './control-process.ts';
 
@@ -67,9 +77,26 @@ function transportOptions(
       return addressOf(server);
     case 'stdio':
       return processOf(server, installation.directory);
+    case 'openapi':
+      return apiOf(server, installation.directory);
     case 'builtin':
       return controlProcess(installation);
   }
+}
+
+function apiOf(
+  { openapi, operations, base_url, headers, bearer_token: token, private_addresses }: OpenApiServerConfig,
+  directory: string,
+): OpenApiTransportOptions {
+  const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return {
+    kind: 'openapi',
+    document: /^https?:/i.test(openapi) ? openapi : resolve(directory, openapi),
+    baseUrl: base_url ?? null,
+    operations: operations ?? null,
+    headers: { ...headers, ...bearer },
+    privateAddresses: private_addresses,
+  };
 }
 
 function processOf(

@@ -39,6 +39,7 @@ function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): Lis
     ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
     effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
+    ...(server !== undefined && approvalMs(server, tool.name) !== null ? { approval: true as const } : {}),
     ...(directives === 'none' ? {} : { directives }),
     ...(isExposed(tool.name, server?.expose) ? {} : { exposed: false as const }),
   };
@@ -227,6 +228,8 @@ function placeOf(server: ServerConfig): string[] {
       return [server.builtin];
     case 'module':
       return [server.module];
+    case 'openapi':
+      return [server.openapi, server.base_url ?? ''];
   }
 }
 

@@ -17,6 +17,7 @@ import {
   legQuestions,
   NOTICES_META,
 } from './asked-leg.ts';
+import { type Patience, runningResult } from './await-call.ts';
 import type { CallParams, Subject } from './call-subject.ts';
 import { createDialogs, type Dialogs } from '../questions/dialogs.ts';
 import { calledTool } from '../questions/elicitation.ts';
@@ -34,6 +35,8 @@ export interface LegParts extends CallParts, AnswerParts, TaskParts {
   readonly seals: Seals;
   readonly heartbeatMs: number;
   readonly holdMs: number;
+  /** null: every host waits until the end. */
+  readonly patience: Patience | null;
 }
 
 export type Left = CallToolResult | InputRequiredResult;
@@ -60,13 +63,16 @@ export async function modernLeg(parts: LegParts, asking: Asking): Promise<Left> 
   const given = { responses: context.mcpReq.inputResponses ?? {}, by: host.by };
   const brought = await broughtAnswers(parts, place, subject.asked, given);
   const leg = legQuestions(host, calledTool(place, name), brought);
-  const patienceMs = knowsTasks(context) ? TASK_AFTER_MS : parts.holdMs;
+  const handleMs = parts.patience?.of(held.server) ?? null;
+  const patienceMs = knowsTasks(context) ? TASK_AFTER_MS : Math.min(parts.holdMs, handleMs ?? Infinity);
   using relay = relayFor(context, parts.heartbeatMs);
   const result = await waited(parts, asking, { relay, patienceMs, listener: leg.listener });
   if (result !== null) return noticed(result, brought.notices);
   const { passed, unfit } = brought;
   const call = { ...held, ...place, asked: { keys: {}, passed, unfit } };
-  return noticed(await leftWith(parts, context, call, leg), brought.notices);
+  const isHandled = handleMs !== null && leg.asked() === null && !knowsTasks(context);
+  const left = isHandled ? runningResult(parts, call, patienceMs) : leftWith(parts, context, call, leg);
+  return noticed(await left, brought.notices);
 }
 
 async function leftWith(
@@ -90,7 +96,7 @@ function noticed(left: Left, notices: readonly string[]): Left {
   return notices.length === 0 ? left : { ...left, _meta: { ...left._meta, [NOTICES_META]: notices } };
 }
 
-/** The leg of a client with a session: it is held until the end, and answers questions meanwhile. */
+/** The leg of a client with a session: it is held until the end or its patience, and answers questions meanwhile. */
 export async function sessionLeg(parts: LegParts, server: Server, asking: Asking): Promise<Left> {
   const notices: string[] = [];
   using relay = relayFor(asking.context, parts.heartbeatMs);
@@ -98,9 +104,17 @@ export async function sessionLeg(parts: LegParts, server: Server, asking: Asking
     notices.push(text);
     relay?.say(text);
   });
-  const result = await waited(parts, asking, { relay, patienceMs: Infinity, listener: dialogs.listener });
-  if (result === null) throw new Error('A held call has been left without an answer');
-  return noticed(result, notices);
+  const { subject } = asking;
+  const patienceMs = parts.patience?.of(subject.held.server) ?? Infinity;
+  // The same as above: a call that outlives this patience is sealed.
+  if (Number.isFinite(patienceMs)) await parts.seals.ready();
+  const wait = { relay, patienceMs, listener: dialogs.listener };
+  let result = await waited(parts, asking, wait);
+  // A question that the host shows must not vanish from it: the person is about to answer.
+  while (result === null && dialogs.isAsking())
+    result = await waited(parts, { ...asking, subject: { ...subject, offer: null } }, wait);
+  const call = { ...subject.held, ...subject.place };
+  return noticed(result ?? (await runningResult(parts, call, patienceMs)), notices);
 }
 
 function dialogsFor(
@@ -138,7 +152,8 @@ async function waited(
   wait: Wait,
 ): Promise<CallToolResult | null> {
   const { place, offer } = subject;
-  const waiter: Waiter = { ...wait, signal: context.mcpReq.signal, isLost };
+  const departure = subject.isAwaited === true ? () => 'done' as const : departureOf;
+  const waiter: Waiter = { ...wait, signal: context.mcpReq.signal, departure };
   return offer === null
     ? rejoin(parts, subject, waiter)
     : submit(
@@ -186,6 +201,6 @@ function relayFor({ mcpReq }: ServerContext, heartbeatMs: number) {
 }
 
 /** The SDK aborts with this when a connection ends, and with the client's reason when it cancels. */
-function isLost(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
+function departureOf(reason: unknown): 'lost' | 'cancelled' {
+  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'cancelled';
 }

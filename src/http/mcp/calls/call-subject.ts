@@ -11,7 +11,7 @@ import { type FindInRun, runCall } from './run-call.ts';
 import { RUN_HEADER } from '../../../contract/run/foreign-run.ts';
 import { headerOf } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
-import { invalidParams, unknownTool } from '../refusal.ts';
+import { invalidParams, UnknownTool } from '../refusal.ts';
 import type { Place } from './tool-answer.ts';
 import type { AcceptedCall, AnsweringTool } from './tool-call.ts';
 import { wholeName } from '../tool-names.ts';
@@ -39,6 +39,8 @@ export interface Subject extends AcceptedCall {
   readonly asked: AskedOnLeg;
   /** Trace of the run that it belongs to, where its client names none. Default: none. */
   readonly traceparent?: string;
+  /** Whether its client only waits for it: whatever ends the wait, the call goes on. Default: false. */
+  readonly isAwaited?: boolean;
   /** The answer of a call that must not be made. Default: it is made. */
   readonly answer?: CallToolResult;
 }
@@ -73,13 +75,13 @@ async function runSubject(
 ): Promise<Subject | null> {
   if (findInRun === null || headerOf(context, RUN_HEADER) === null) return null;
   const offer = served ?? tools.among(await rememberedTools(client), name);
-  if (offer === undefined) throw unknownTool(name);
+  if (offer === undefined) throw new UnknownTool(name);
   const call = await runCall(client, findInRun, { offer, name, arguments: args }, context);
   if (call === null) return null;
   const subject = subjectAt(offer, name, call.place);
   if (call.kind === 'answer') return { ...subject, answer: call.answer };
   if (call.isAccepted) return { ...subject, offer: null };
-  if (served === undefined) throw unknownTool(name);
+  if (served === undefined) throw new UnknownTool(name);
   return { ...subject, traceparent: call.traceparent };
 }
 
@@ -89,11 +91,11 @@ async function repeatedSubject(
   { name }: CallParams,
   context: ServerContext,
 ): Promise<Subject> {
-  if (callKeyOf(context.mcpReq._meta, keysFrom).kind === 'none') throw unknownTool(name);
+  if (callKeyOf(context.mcpReq._meta, keysFrom).kind === 'none') throw new UnknownTool(name);
   const offer = tools.among(await rememberedTools(client), name);
-  if (offer === undefined) throw unknownTool(name);
+  if (offer === undefined) throw new UnknownTool(name);
   const place = newPlace(offer, context, keysFrom);
-  if ((await client.directive(place.requestId, place.id)) === null) throw unknownTool(name);
+  if ((await client.directive(place.requestId, place.id)) === null) throw new UnknownTool(name);
   return subjectAt(offer, name, place);
 }
 
@@ -108,7 +110,7 @@ async function rememberedTools(client: DirectiveClient): Promise<readonly Listed
 }
 
 /** A held call continues while no server has its tool, and while the catalog cannot be read. */
-async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCall): Promise<Subject> {
+export async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCall): Promise<Subject> {
   const offer = await tools.find(name).catch(() => undefined);
   if (!isNamed(held, name, offer)) throw invalidParams('The requestState belongs to a call of another tool');
   const tool = async () => answering(offer ?? (await tools.find(held.tool)));

@@ -174,9 +174,14 @@ interface TaskView {
 }
 
 async function taskView(parts: TaskParts, call: HeldCall): Promise<TaskView> {
-  const view = call.id === '' ? await runView(parts, call) : await directiveView(parts, call);
+  const view = await callView(parts, call);
   if (view === null) throw unknownTask();
   return view;
+}
+
+/** null: the call is not kept, or was never accepted. */
+export async function callView(parts: TaskParts, call: HeldCall): Promise<TaskView | null> {
+  return call.id === '' ? runView(parts, call) : directiveView(parts, call);
 }
 
 async function directiveView({ client, tools }: TaskParts, call: HeldCall): Promise<TaskView | null> {

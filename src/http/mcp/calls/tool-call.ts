@@ -43,8 +43,8 @@ export interface ToolCall {
 export interface Waiter {
   /** Aborts when it cancels the call or its connection is lost. */
   readonly signal: AbortSignal;
-  /** Which of the two it was. */
-  readonly isLost: (reason: unknown) => boolean;
+  /** Meaning of an abort with this reason for the call. */
+  readonly departure: (reason: unknown) => Departure;
   /** How long it waits at most; Infinity: until the end. */
   readonly patienceMs: number;
   /** null: it does not want any. */
@@ -125,7 +125,7 @@ async function submitted(
 export async function attended<Answer>(
   { departures }: CallParts,
   place: Place,
-  { signal, isLost }: Pick<Waiter, 'signal' | 'isLost'>,
+  { signal, departure }: Pick<Waiter, 'signal' | 'departure'>,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const leave = departures.join(place);
@@ -133,7 +133,8 @@ export async function attended<Answer>(
   try {
     return await work();
   } catch (error) {
-    if (signal.aborted) how = !isLost(signal.reason) ? 'cancelled' : isOfRun(place) ? 'done' : 'lost';
+    if (signal.aborted) how = departure(signal.reason);
+    if (how === 'lost' && isOfRun(place)) how = 'done';
     throw error;
   } finally {
     leave(how);

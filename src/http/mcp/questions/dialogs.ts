@@ -28,6 +28,8 @@ export interface DialogParts extends AnswerParts {
 export interface Dialogs extends Disposable {
   /** null: the client cannot ask anybody. */
   readonly listener: QuestionListener | null;
+  /** Whether the client shows a question now. */
+  isAsking(): boolean;
 }
 
 const AGAIN_MS = 1_000;
@@ -89,6 +91,7 @@ export function createDialogs(parts: DialogParts): Dialogs {
 
   return {
     listener: canAsk(host) ? { changed, enough: null } : null,
+    isAsking: () => current !== null,
     [Symbol.dispose]() {
       open = [];
       withdraw('is over: the call has ended');
