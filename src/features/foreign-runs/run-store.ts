@@ -172,6 +172,10 @@ export function createRunStore(
             : { turn: reply.number('left'), requestId: reply.text('left_request') },
       };
     },
+    /** Takes a turn back whose call was refused, unless another caller has found it. */
+    async forget(owner: RunOwner, requestId: string): Promise<void> {
+      await run('foreign-forget', keysOf(owner), [requestId]);
+    },
     /** false: the run has no such turn. */
     async asked(owner: RunOwner, requestId: string, calls: readonly AskedCall[]): Promise<boolean> {
       const reply = await run('foreign-asked', keysOf(owner), [requestId, JSON.stringify(calls)]);

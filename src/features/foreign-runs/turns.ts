@@ -70,16 +70,20 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
     return target;
   }
 
+  function ownerFor(target: ModelTarget): RunOwner {
+    const owner = owners.get(target);
+    if (owner === undefined) throw new Error(`No call of the request ${target.requestId} is under way here`);
+    return owner;
+  }
+
   return {
     turnFor,
+    refused: async (_run, target) => store.forget(ownerFor(target), target.requestId),
     async answered(_run, target, { toolCalls }) {
-      const { requestId } = target;
-      const owner = owners.get(target);
-      if (owner === undefined) throw new Error(`No call of the request ${requestId} is under way here`);
       const calls = toolCalls
         .slice(0, MOST_ASKED)
         .map(({ name, arguments: args }) => [normalName(name), digestOf(args)] as const);
-      await store.asked(owner, requestId, calls);
+      await store.asked(ownerFor(target), target.requestId, calls);
     },
   };
 }
