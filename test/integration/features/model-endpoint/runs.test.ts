@@ -63,6 +63,7 @@ const direct = shared(async () => {
 /** What the run was asked and told. */
 const asked: { run: string; failed: ModelTarget | null; target: ModelTarget }[] = [];
 const told: { target: ModelTarget; answer: AnsweredTurn }[] = [];
+const forgotten: ModelTarget[] = [];
 let noting: (target: ModelTarget) => Promise<void> = async () => {};
 const turns: TurnsOfRun = {
   async turnFor(run, { model }, _headers, _principal, failed) {
@@ -71,6 +72,9 @@ const turns: TurnsOfRun = {
     const target = { requestId: `${run}.${model}`, directiveId: failed === null ? 'turn' : 'turn.again' };
     asked.push({ run, failed, target });
     return { ...target, headers: { 'adjutant-turn': '1' } };
+  },
+  async refused(_run, target) {
+    forgotten.push(target);
   },
   async answered(_run, target, answer) {
     told.push({ target, answer });
@@ -115,7 +119,7 @@ async function ask(run: string, model: string, signal?: AbortSignal): Promise<Re
 beforeEach(() => {
   rest = Promise.withResolvers();
   noting = async () => {};
-  [asked.length, told.length, provider.seen.length] = [0, 0, 0];
+  [asked.length, told.length, forgotten.length, provider.seen.length] = [0, 0, 0, 0];
 });
 
 test('a caller that comes back joins its turn at the first byte, although it has hung up, and a later one gets it from the journal', async () => {
@@ -201,4 +205,11 @@ test('what the run refuses is refused in the form of the wire', async () => {
     type: 'error',
     error: { type: 'not_found_error', message: 'there is no such run' },
   });
+});
+
+// Issue 37: a run holds the model turns that were answered; a model that is unknown makes none.
+test('a call that the service refuses leaves no turn in its run', async () => {
+  const response = await ask('refused', 'other:m');
+  expect(response.status).toBe(404);
+  expect(forgotten).toEqual([asked[0]?.target]);
 });
