@@ -69,6 +69,9 @@ async function openRuns() {
     log,
     spent,
     connection: opened.store.connection,
+    /** The key of the one run. */
+    state: async () =>
+      String((await opened.store.connection.keys(`${opened.store.keys.prefix}:{foreign:*}:state`))[0]),
     call,
     caller,
     turn,
@@ -402,8 +405,8 @@ test('a run has at most 10,000 turns and 10,000 calls, and answers what it has b
   await using it = await openRuns();
   const first = await it.turn(TASK, [['look', {}]]);
   const call = await it.tool(['look', {}]);
-  const [state] = await it.connection.keys('*{foreign:*}:state');
-  await it.connection.hset(String(state), 'turns', 10_000, 'calls', 10_000);
+  const state = await it.state();
+  await it.connection.hset(state, 'turns', 10_000, 'calls', 10_000);
   const full = { problem: { code: 'request_full' } };
   await expect(it.turn([...TASK, answer('one')])).rejects.toMatchObject(full);
   await expect(it.tool(['mail', {}])).rejects.toMatchObject(full);
@@ -414,9 +417,9 @@ test('a run without calls is idle after 10 minutes, and goes on with its next ca
   await using it = await openRuns();
   await it.turn(TASK);
   expect(await it.calls.read('order', null)).toMatchObject({ status: 'open' });
-  const [state] = await it.connection.keys('*{foreign:*}:state');
-  const leftMs = await it.connection.pttl(String(state));
-  await it.connection.pexpire(String(state), leftMs - 700_000);
+  const state = await it.state();
+  const leftMs = await it.connection.pttl(state);
+  await it.connection.pexpire(state, leftMs - 700_000);
   const { status, idle_ms: idleMs } = await it.calls.read('order', null);
   expect([status, Number(idleMs) >= 700_000]).toEqual(['idle', true]);
   await it.turn(TASK);

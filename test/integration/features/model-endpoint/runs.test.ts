@@ -81,7 +81,13 @@ const turns: TurnsOfRun = {
     await noting(target);
   },
 };
-const MODELS = { aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) };
+const MODELS = {
+  aliases: new Map(),
+  providers: new Map([
+    ['anthropic', { type: 'anthropic' }],
+    ['bedrock', { type: 'bedrock' }],
+  ]),
+};
 const api = shared(async () => {
   void worker.url;
   const app = createApi({
@@ -207,9 +213,10 @@ test('what the run refuses is refused in the form of the wire', async () => {
   });
 });
 
-// Issue 37: a run holds the model turns that were answered; a model that is unknown makes none.
-test('a call that the service refuses leaves no turn in its run', async () => {
-  const response = await ask('refused', 'other:m');
+// Issue 37: requests pass as they are, and Bedrock has a form of its own; a run holds the turns that were answered.
+test('a call of a provider of another form is refused with the reason, and leaves no turn in its run', async () => {
+  const response = await ask('refused', 'bedrock:m');
   expect(response.status).toBe(404);
-  expect(forgotten).toEqual([asked[0]?.target]);
+  expect(await response.text()).toContain('\\"bedrock\\" (bedrock) does not answer in the form of anthropic');
+  expect(forgotten).toMatchObject([asked[0]?.target ?? {}]);
 });
