@@ -96,7 +96,11 @@ export async function writeConfig({ streams }: StreamPlan, providerUrl: string):
   return file;
 }
 
-export async function startRole(redis: TestRedis, role: 'api' | 'worker', configFile: string): Promise<Child> {
+export async function startRole(
+  redis: TestRedis,
+  role: 'api' | 'worker',
+  configFile: string,
+): Promise<Child> {
   const args = [resolve('src/cli/main.ts'), role, '--config', configFile];
   if (role === 'api') args.push('--port', '0');
   return ready(spawnNode(args, { env: { REDIS_URL: redis.url } }));

@@ -73,7 +73,9 @@ const NOTES: Readonly<Record<string, (data: never) => Gist>> = {
 
 /** The gist in one line; the data itself for a type of a later contract. */
 export function gistOf({ type, data }: Signal, paint: Paint): string {
-  const read = (ownMember<unknown>(GISTS, type) ?? ownMember<unknown>(NOTES, type)) as ((data: unknown) => Gist) | undefined;
+  const read = (ownMember<unknown>(GISTS, type) ?? ownMember<unknown>(NOTES, type)) as
+    | ((data: unknown) => Gist)
+    | undefined;
   const gist = read === undefined ? JSON.stringify(data) : read(data);
   if (typeof gist === 'string') return oneLine(gist, LONGEST);
   const [style, text] = gist;

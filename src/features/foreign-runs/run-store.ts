@@ -250,7 +250,8 @@ export function createRunStore(
       const [fields, leftMs] = await whileAvailable(async () =>
         Promise.all([connection.hmget(state, ...VIEW_FIELDS), connection.pttl(state)]),
       );
-      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace, refused] = fields;
+      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace, refused] =
+        fields;
       if (name === null || name === undefined) return null;
       return {
         status: status ? (status as 'completed' | 'failed') : 'open',

@@ -309,7 +309,9 @@ test('without a trace of its own, a start that is answered from the record marks
   const replays = () =>
     collector
       .spans()
-      .filter(({ traceId, attributes }) => traceId === body.trace_id && attributes['adjutant.replayed'] === true)
+      .filter(
+        ({ traceId, attributes }) => traceId === body.trace_id && attributes['adjutant.replayed'] === true,
+      )
       .map(({ name }) => name)
       .toSorted();
   await eventually(replays).toEqual(['replay counting.once', 'replay turn 1']);
