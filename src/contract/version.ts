@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '93fb8a678fe27e6f200e5f9a0bf299c34b7aeed5160bbfdef0574187655603ef';
+export const CONTRACT_SHA256 = '58035da3a6592bb687ff0918d3a136eec48ec8d34caf8294a2da757bc47ea3c2';
