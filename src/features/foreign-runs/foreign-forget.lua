@@ -8,7 +8,12 @@ local turn, before = string.match(get('undo'), '^(%d+) (.+)$')
 if not turn or request_of('t' .. turn) ~= ARGV[1] then
   return { 'kind', 'kept' }
 end
-for field, value in pairs(cjson.decode(before)) do
+local fields = cjson.decode(before)
+-- Another program of the run has gone on since.
+if get('cursor') ~= turn then
+  fields.cursor, fields.recent = nil, nil
+end
+for field, value in pairs(fields) do
   if value == '' then
     redis.call('HDEL', STATE, field)
   else

@@ -146,9 +146,12 @@ function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
     if (bytes <= SMALL_BYTES) return read();
     const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
     if (!(await options.large.take(patience))) return signal.aborted ? undefined : fail(noPlace());
+    // A caller that reads too slowly keeps others waiting; it gets the answer with its next try.
+    const late = setTimeout(() => raw.destroy(), GIVEN_WITHIN_MS).unref();
     try {
       await read();
     } finally {
+      clearTimeout(late);
       options.large.release();
     }
   }
@@ -209,8 +212,10 @@ function isTruncated(payload: unknown): payload is { bytes: number } {
 
 /** Answers up to this size need no place of their own. */
 const SMALL_BYTES = 1_024 * 1_024;
-/** Wait for a place; half of the time after which SDKs and proxies give up. */
+/** Wait for a place, milliseconds. */
 const PATIENCE_MS = 30_000;
+/** The longest time in which a caller reads a large answer, milliseconds. */
+const GIVEN_WITHIN_MS = 60_000;
 
 function noPlace(): WireError {
   const message =
