@@ -330,7 +330,7 @@ test('resume and fork refuse the requests of a run that another program leads; a
   };
   const refused = { status: 404, text: expect.stringContaining('there is no run in a request') as string };
   expect(await verb('resume', {})).toMatchObject(refused);
-  expect(await verb('fork', { turn: 1 })).toMatchObject(refused);
+  expect(await verb('fork', { at: 1 })).toMatchObject(refused);
   expect((await verb('again', {})).status).toBe(202);
   expect(await get(`${service.url}/v1/runs/alone`)).toMatchObject({ body: { turns: 1 } });
 });
