@@ -21,6 +21,7 @@ Without --only: the whole table with its goals, in about a quarter of an hour.
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only batches                submissions of one directive, and of 1,000, that nobody executes
   --only streams                answers of a model that are followed while they are written; once, or --rounds
+  --only endpoint               the model endpoint and LiteLLM's proxy, which it installs, beside the provider; at most 50 streams
   --only depth                  a no-op beside few and many others: closed ones in the journal, waiting ones in its lane
   --depths 1000,10000,100000    how many others; a million takes 7 GB of memory and some minutes
   --only shards                 no-ops in twelve lanes over one master of Redis, and over three

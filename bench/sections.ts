@@ -3,6 +3,7 @@
 import type { TestRedis } from '../test/support/redis.ts';
 import { benchBatches } from './batches.ts';
 import { benchDepth } from './depth.ts';
+import { benchEndpoint } from './endpoint.ts';
 import type { Figures } from './goals.ts';
 import { benchShards } from './shards.ts';
 import { benchStreams, type StreamPlan } from './streams.ts';
@@ -27,12 +28,18 @@ export interface SectionPlan {
 type StartRedis = (fsync: 'always' | 'everysec') => Promise<TestRedis>;
 type Measure = (plan: SectionPlan, startRedis: StartRedis) => Promise<Section>;
 
+/** Streams at once for which the added time of the endpoint has a goal. */
+const ENDPOINT_STREAMS = 50;
+
 export const SECTIONS: Readonly<Record<string, Measure>> = {
   workers: onOne(async (redis, plan) => benchWorkers(redis, plan)),
   batches: onOne(async (redis, { operations: directives, rounds }) =>
     benchBatches(redis, { directives, rounds }),
   ),
   streams: onOne(async (redis, { streams }) => benchStreams(redis, streams)),
+  endpoint: onOne(async (redis, { streams }) =>
+    benchEndpoint(redis, { ...streams, streams: Math.min(streams.streams, ENDPOINT_STREAMS) }),
+  ),
   takeover: onOne(async (redis, { takeovers }) => ({
     text: await benchTakeovers(redis, takeovers),
     figures: {},

@@ -37,7 +37,7 @@ export interface StreamReading {
 }
 
 /** All rounds; of the delays, those of the round with the median. */
-interface Row extends Omit<StreamReading, 'firstMs'> {
+export interface Row extends Omit<StreamReading, 'firstMs'> {
   readonly source: string;
   readonly first: LatencySummary;
   readonly costs: string;
@@ -48,14 +48,10 @@ interface Row extends Omit<StreamReading, 'firstMs'> {
 /** Longer than the slowest answer may take on a busy machine. */
 const MOST_MS = 600_000;
 /** Answers before any counts, of the readers' processes as well. */
-const WARM_UP = 20;
+export const WARM_UP = 20;
 
 export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<Section> {
-  const providerPort = await freePort();
-  const provider = await ready(
-    spawnNode(['bench/stream-provider-process.ts', ...[providerPort, plan.pieces, plan.paceMs].map(String)]),
-  );
-  const providerUrl = `http://127.0.0.1:${providerPort}`;
+  const { provider, providerUrl } = await startPacedProvider(plan);
   const config = await writeConfig(plan, providerUrl);
   const [worker, api] = await Promise.all([
     startRole(redis, 'worker', config),
@@ -84,7 +80,15 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
   }
 }
 
-async function writeConfig({ streams }: StreamPlan, providerUrl: string): Promise<string> {
+export async function startPacedProvider({ pieces, paceMs }: StreamPlan) {
+  const port = await freePort();
+  const provider = await ready(
+    spawnNode(['bench/stream-provider-process.ts', ...[port, pieces, paceMs].map(String)]),
+  );
+  return { provider, providerUrl: `http://127.0.0.1:${port}` };
+}
+
+export async function writeConfig({ streams }: StreamPlan, providerUrl: string): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
   const lane = { concurrency: streams, timeout_ms: MOST_MS };
   const bench = { type: 'openai-compatible', base_url: `${providerUrl}/v1`, lane };
@@ -92,23 +96,27 @@ async function writeConfig({ streams }: StreamPlan, providerUrl: string): Promis
   return file;
 }
 
-async function startRole(redis: TestRedis, role: 'api' | 'worker', configFile: string): Promise<Child> {
+export async function startRole(
+  redis: TestRedis,
+  role: 'api' | 'worker',
+  configFile: string,
+): Promise<Child> {
   const args = [resolve('src/cli/main.ts'), role, '--config', configFile];
   if (role === 'api') args.push('--port', '0');
   return ready(spawnNode(args, { env: { REDIS_URL: redis.url } }));
 }
 
-async function ready(child: Child): Promise<Child> {
+export async function ready(child: Child): Promise<Child> {
   await child.waitForLine(/ready|works|listens on/);
   return child;
 }
 
 /** Ends when it is disconnected. */
-function startReader(source: 'service' | 'provider', url: string): ChildProcess {
+export function startReader(source: 'service' | 'provider', url: string): ChildProcess {
   return fork(resolve('bench/stream-reader-process.ts'), [source, url]);
 }
 
-async function readStreams(reader: ChildProcess, count: number): Promise<StreamReading> {
+export async function readStreams(reader: ChildProcess, count: number): Promise<StreamReading> {
   const answered = new AbortController();
   const { signal } = answered;
   const ended = once(reader, 'exit', { signal }).then(([code]) => {
@@ -121,7 +129,7 @@ async function readStreams(reader: ChildProcess, count: number): Promise<StreamR
   return reading;
 }
 
-async function measured(
+export async function measured(
   source: string,
   parts: Readonly<Record<string, number>>,
   { pieces, streams, rounds }: StreamPlan,

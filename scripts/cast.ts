@@ -15,8 +15,8 @@ const MOST_CHARACTERS = 127;
 const LONGEST_PAUSE_MS = 1_500;
 const HOLD_MS = 7_000;
 
-/** The recording as SVG, at most 60 lines of it. */
-export function cast(recorded: readonly CastLine[]): string {
+/** The recording as SVG, at most 60 lines of it. `shown`: its alternative text. */
+export function cast(recorded: readonly CastLine[], shown: string): string {
   const lines = recorded.slice(0, 60);
   const times = timesOf(lines);
   const totalMs = (times.at(-1) ?? 0) + HOLD_MS;
@@ -29,7 +29,7 @@ export function cast(recorded: readonly CastLine[]): string {
     const place = `x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE}"`;
     return `<text ${place} class="l${index} ${kindOf(text)}" xml:space="preserve">${escaped(cut(text))}</text>`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="A worker is killed with kill -9; the tool that must not run twice ran once">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escaped(shown)}">
 <style>
 text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#c9d1d9;white-space:pre}
 .typed{fill:#fff;font-weight:700}.note{fill:#8b949e}.bad{fill:#ffa198}.good{fill:#7ee787}
@@ -54,7 +54,7 @@ function timesOf(lines: readonly CastLine[]): number[] {
 function kindOf(text: string): string {
   if (text.startsWith('$ ')) return 'typed';
   if (/outcome_unknown/.test(text)) return 'bad';
-  if (/ai\.tool\.result|^\d+ (charge|balance) /.test(text)) return 'good';
+  if (/ai\.tool\.result|^\d+ (charge|balance) |^answer: |^model turns paid /.test(text)) return 'good';
   return /^\s+\d+ /.test(text) ? '' : 'note';
 }
 

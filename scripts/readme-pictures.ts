@@ -1,5 +1,5 @@
-/** The pictures of the README: `node scripts/readme-pictures.ts` writes docs/demo.svg, the recorded output of `npm run demo`, and
- *  docs/timeline.png, the console's page of a run whose worker was killed and whose payment waited for an approval. */
+/** The pictures of the README: `node scripts/readme-pictures.ts` writes docs/demo.svg and docs/demo-agent.svg, the recorded output of
+ *  `npm run demo` and of `npm run demo -- agent`, and docs/timeline.png, the console's page of a run whose worker was killed and whose payment waited for an approval. */
 import { spawn } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -27,18 +27,25 @@ const TURNS = [
   { text: 'The card was charged with 40 €; the balance was 960 €.' },
 ];
 
+/** Alternative text of each recording. */
+const SHOWN = {
+  worker: 'A worker is killed with kill -9; the tool that must not run twice ran once',
+  agent: 'An agent is killed with kill -9 twice; it pays for no answer twice, and each refund was made once',
+} as const;
+
 const only = process.argv.slice(2);
-if (only.length === 0 || only.includes('demo')) await recordDemo(resolve('docs/demo.svg'));
+if (only.length === 0 || only.includes('demo')) await recordDemo('worker', resolve('docs/demo.svg'));
+if (only.length === 0 || only.includes('agent')) await recordDemo('agent', resolve('docs/demo-agent.svg'));
 if (only.length === 0 || only.includes('timeline')) await shootTimeline(resolve('docs/timeline.png'));
 
-async function recordDemo(file: string): Promise<void> {
-  const args = ['--conditions=adjutant-source', 'scripts/demo.ts'];
+async function recordDemo(what: keyof typeof SHOWN, file: string): Promise<void> {
+  const args = ['--conditions=adjutant-source', 'scripts/demo.ts', what];
   const env = { ...process.env, NO_COLOR: '1' };
   const demo = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: CastLine[] = [];
   for await (const text of createInterface({ input: demo.stdout }))
     lines.push({ text, atMs: performance.now() });
-  written(file, cast(lines));
+  written(file, cast(lines, SHOWN[what]));
 }
 
 async function shootTimeline(file: string): Promise<void> {

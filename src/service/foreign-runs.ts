@@ -18,16 +18,17 @@ export interface ForeignRunsOptions {
 }
 
 export function foreignRunsOf(
-  { connection, keys, limitsOf, retentionMs, records: { journal } }: Store,
+  { connection, keys, limitsOf, retentionMs, spans, records: { journal } }: Store,
   { spend, mustEncrypt, warn }: ForeignRunsOptions,
 ) {
   const keptMs = (tenant: string): number => closedMsOf(limitsOf, scopedId(tenant, ''), retentionMs);
   const store = createRunStore(connection, keys, keptMs, spend);
   return {
     calls: createRunService({ store, spend, mustEncrypt }),
-    findCall: createToolCalls({ store, keptMs }),
+    findCall: createToolCalls({ store, spans, keptMs }),
     turns: createTurns({
       store,
+      spans,
       journal,
       onDiverged: (requestId, { turn, place, pass, run }) =>
         warn(

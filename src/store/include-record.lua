@@ -5,7 +5,8 @@
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
 --                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
 -- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start, with its agent and tools;
---                 `@payload|<id>` -> a payload that is too large for the log, JSON
+--                 `@payload|<id>` -> a payload that is too large for the log, JSON; of a large one the number of its parts, which
+--                 are in `@payload|<id>|<index>`
 -- KEYS[3] log     list of signals, as include-log.lua says; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one

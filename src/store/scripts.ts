@@ -34,6 +34,7 @@ export type ScriptName =
   | 'foreign-asked'
   | 'foreign-call'
   | 'foreign-close'
+  | 'foreign-forget'
   | 'foreign-step'
   | 'foreign-step-end'
   | 'foreign-turn'
@@ -137,7 +138,7 @@ export function namedIn(reply: ScriptReply) {
 export type RunScript = (
   name: ScriptName,
   keys: readonly string[],
-  args: readonly (string | number)[],
+  args: readonly (string | number | Buffer)[],
 ) => Promise<ScriptReply>;
 
 /** The streams that scripts write beside the logs, one for each tenant. */
@@ -215,7 +216,7 @@ export function scriptSources(): ReadonlyMap<string, string> {
   return loaded;
 }
 
-type DefinedCommand = (...args: (string | number)[]) => Promise<ScriptReply>;
+type DefinedCommand = (...args: (string | number | Buffer)[]) => Promise<ScriptReply>;
 
 const prepared = new WeakMap<RedisConnection, RunScript>();
 

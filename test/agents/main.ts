@@ -1,5 +1,5 @@
 /** `npm run test:agents -- [instants] [examples]`: every agent of examples/agents is killed at 20 instants of its work, then the worker, the API and
- *  Redis in turn, and started again until it answers. Prints a table; it must never exit with 0 after a wrong count. */
+ *  Redis in turn, and started again until it answers; then a pass of 30 turns is replayed. Prints a table; it must never exit with 0 after a wrong count. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AgentExample,
@@ -19,6 +19,8 @@ const REFUND_MS = 500;
 const LONGEST_RUN_MS = 60_000;
 /** Runs of killed agents at the same time; each is a run of its own. */
 const AT_ONCE = 2;
+const LONG_PASS = 30;
+const LONG_PASS_GOAL_MS = 300;
 const PARTS = ['worker', 'api', 'redis'] as const;
 
 type Part = (typeof PARTS)[number];
@@ -42,6 +44,7 @@ try {
   say('| agent | calm, ms | replay, ms | killed | worker | api | redis |');
   say('| --- | --- | --- | --- | --- | --- | --- |');
   for (const example of chosen) say(await rowOf(example));
+  say(await longPass());
 } finally {
   await agents[Symbol.asyncDispose]();
 }
@@ -81,6 +84,34 @@ async function rowOf(example: AgentExample): Promise<string> {
   }
   const rights = results.filter(Boolean).length;
   return `| ${[example.name, calmMs, replayMs, `${rights} of ${COUNT} right`, ...parts].join(' | ')} |`;
+}
+
+/** The time of a pass of 30 turns, made and replayed, as one caller asks for them one after the other. */
+async function longPass(): Promise<string> {
+  const asked: string[] = [];
+  const pass = async (): Promise<string[]> => {
+    const messages: object[] = [{ role: 'user', content: 'Go through the turns of long.' }];
+    const answers: string[] = [];
+    for (let turn = 0; turn < LONG_PASS; turn += 1) {
+      const body = JSON.stringify({ model: 'play:m', messages });
+      const headers = { 'content-type': 'application/json' };
+      const url = `${api.url}/runs/long/openai/v1/chat/completions`;
+      const response = await fetch(url, { method: 'POST', headers, body });
+      answers.push(await response.text());
+      asked.push(response.headers.get('adjutant-replayed') ?? 'false');
+      messages.push({ role: 'assistant', content: `turn ${turn}` });
+    }
+    return answers;
+  };
+  const answers: string[][] = [];
+  const [madeMs, replayedMs] = [
+    await timed(async () => void answers.push(await pass())),
+    await timed(async () => void answers.push(await pass())),
+  ];
+  const isReplayed = asked.slice(LONG_PASS).every((replayed) => replayed === 'true');
+  if (!isReplayed || JSON.stringify(answers[0]) !== JSON.stringify(answers[1])) wrong += 1;
+  const goal = replayedMs < LONG_PASS_GOAL_MS ? 'within' : 'above';
+  return `\nA pass of ${LONG_PASS} turns: made in ${madeMs} ms, replayed in ${replayedMs} ms, ${goal} the goal of ${LONG_PASS_GOAL_MS} ms on a quiet machine.`;
 }
 
 /** Kills a part of the installation and starts it again. */

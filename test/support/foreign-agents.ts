@@ -1,7 +1,10 @@
 /** The agents in examples/agents, a scripted provider that all of them understand, and an installation whose tool counts (issue 37, section C).
  *  It must never put anything of Adjutant into an agent but its two addresses. */
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { install, type Installation } from './installation.ts';
 import { type Child, spawnProcess } from './process.ts';
@@ -22,6 +25,8 @@ export const EXAMPLES: readonly AgentExample[] = [
   { name: 'openai_agents.py', wire: 'openai' },
   { name: 'pydantic_ai_agent.py', wire: 'openai' },
   { name: 'langgraph_agent.py', wire: 'openai' },
+  { name: 'langgraph.mjs', wire: 'openai' },
+  { name: 'claude-agent.mjs', wire: 'anthropic' },
 ];
 
 export function exampleOf(name: string): AgentExample {
@@ -36,12 +41,17 @@ export type StartAgent = (url: string, run: string) => Child;
 
 /** null: this machine has no Python for the example. */
 export async function starterOf({ name, wire }: AgentExample): Promise<StartAgent | null> {
-  const file = resolve('examples/agents', name);
-  const python = name.endsWith('.py') ? await pythonOfTests(requirementsOf(file)) : process.execPath;
-  if (python === null) return null;
+  const own = resolve('examples/agents', name);
+  const program = name.endsWith('.py') ? await pythonOfTests(requirementsOf(own)) : process.execPath;
+  if (program === null) return null;
+  const file = name.endsWith('.mjs') ? await besideItsPackages(own) : own;
   return (url, run) =>
-    spawnProcess(python, [file, `Refund the orders A and B of ${run}.`], {
+    spawnProcess(program, [file, `Refund the orders A and B of ${run}.`], {
       env: {
+        // The Claude Agent SDK keeps sessions in the home folder, and asks its maker for more than answers.
+        ...(name === 'claude-agent.mjs'
+          ? { HOME: resolve(file, '..'), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
+          : {}),
         OPENAI_BASE_URL: `${url}/runs/${run}/openai/v1`,
         OPENAI_API_KEY: 'any',
         ANTHROPIC_BASE_URL: `${url}/runs/${run}/anthropic`,
@@ -57,6 +67,28 @@ export async function starterOf({ name, wire }: AgentExample): Promise<StartAgen
 /** Each Python example has a file of its own: the frameworks exclude each other's versions. */
 function requirementsOf(file: string): string[] {
   return readFileSync(file.replace(/\.py$/, '.requirements.txt'), 'utf8').trim().split('\n');
+}
+
+const CACHE = resolve('node_modules/.cache/adjutant-agents');
+const INSTALL_MS = 600_000;
+
+/** A copy of the example beside the packages of its list: they are too many for the dependencies of this repository. */
+async function besideItsPackages(file: string): Promise<string> {
+  const list = readFileSync(file.replace(/\.mjs$/, '.packages.txt'), 'utf8')
+    .trim()
+    .split('\n');
+  const place = join(CACHE, list.join('+').replaceAll(/[^\w.+-]+/g, '-'));
+  if (!existsSync(place)) {
+    const unfinished = `${place}.${process.pid}`;
+    await mkdir(unfinished, { recursive: true });
+    await writeFile(join(unfinished, 'package.json'), '{}');
+    const install = ['install', '--no-audit', '--no-fund', '--prefix', unfinished, ...list];
+    await promisify(execFile)('npm', install, { timeout: INSTALL_MS });
+    await rename(unfinished, place).catch(async () => rm(unfinished, { recursive: true, force: true }));
+  }
+  const copy = join(place, basename(file));
+  await copyFile(file, copy);
+  return copy;
 }
 
 interface Call {

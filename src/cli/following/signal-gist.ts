@@ -4,6 +4,7 @@ import { encryptedAlone, encryptedNote } from '../../contract/encrypted/encrypte
 import { type ErrorEnvelope, errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { ModelTurn } from '../../contract/model/model-turn.ts';
 import type { Result } from '../../contract/result.ts';
+import type { DivergedData } from '../../contract/run/foreign-run.ts';
 import type { Signal, SignalType } from '../../contract/signal/signal.ts';
 import type { Wait } from '../../contract/request/waiting.ts';
 import { payloadText } from '../commands/payload.ts';
@@ -66,9 +67,19 @@ const LONGEST = 160;
 /** Errors may be longer. */
 const LONGEST_ERROR = 600;
 
+/** Notes, which are no signals of the contract's list. */
+const NOTES: Readonly<Record<string, (data: never) => Gist>> = {
+  'run.diverged': ({ run, pass, turn, place, recorded, sent }: DivergedData) => [
+    'yellow',
+    `pass ${pass} of the run ${run} leaves its record at turn ${turn}: ${place || 'the body'} was ${recorded}, is ${sent}`,
+  ],
+};
+
 /** The gist in one line; the data itself for a type of a later contract. */
 export function gistOf({ type, data }: Signal, paint: Paint): string {
-  const read = ownMember<unknown>(GISTS, type) as ((data: unknown) => Gist) | undefined;
+  const read = (ownMember<unknown>(GISTS, type) ?? ownMember<unknown>(NOTES, type)) as
+    | ((data: unknown) => Gist)
+    | undefined;
   const gist = read === undefined ? JSON.stringify(data) : read(data);
   if (typeof gist === 'string') return oneLine(gist, LONGEST);
   const [style, text] = gist;

@@ -141,8 +141,10 @@ export const closeRunBodySchema = z
 export const foreignRunViewSchema = z.object({
   run: runNameSchema,
   status: z
-    .enum(['open', 'completed', 'failed'])
-    .describe('`open`, or how its program closed it. A run without calls is forgotten after the retention.'),
+    .enum(['open', 'idle', 'completed', 'failed'])
+    .describe(
+      '`open`, `idle` after 10 minutes without a call, or how its program closed it. An idle run goes on with its next call.',
+    ),
   begun_at: instantSchema.describe('Instant (UTC) of its first call.'),
   passes: z.int().min(1).describe('Number of passes: starts of its program that were recognised.'),
   branched: z.boolean().describe('Whether the current pass has left the record.'),
@@ -153,6 +155,12 @@ export const foreignRunViewSchema = z.object({
     'Beginning of the ids of its requests, one for each call: `.t3` follows for the third turn, `.t3.c0` for the first tool call that it asked for.',
   ),
   trace_id: z.string().describe('Trace of the calls whose program names none.'),
+  idle_ms: z.int().min(0).optional().describe('Time since its last call, in milliseconds.'),
+  kept_ms: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Time until the run is forgotten unless a call comes, in milliseconds.'),
   result: z.unknown().optional().describe('Result with which it was closed. Absent: none.'),
   error: z.string().optional().describe('Failure with which it was closed. Absent: none.'),
 });

@@ -9,7 +9,7 @@
 -- ARGV[10] header of the pass, or ''   ARGV[11] the most calls   ARGV[12] 'wait': the answer of the last turn is waited for | ''
 -- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'absent' (no run, and no base)
 --   | 'ended' | 'full', 'request', id,
---   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id }.
+--   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id, 'made', 1 = now }.
 if not begin(ARGV[1], ARGV[2], ARGV[3]) then
   return { 'kind', 'absent' }
 end
@@ -32,8 +32,10 @@ local function is_named(asked)
   return false
 end
 
+local made
 local function answer(id)
-  return { 'kind', 'call', 'request', request_of(id), 'id', id, 'trace', get('trace'), 'age', now_ms() - number('c:' .. id) }
+  return { 'kind', 'call', 'request', request_of(id), 'id', id, 'trace', get('trace'), 'age', now_ms() - number('c:' .. id),
+    'made', made == id and 1 or 0 }
 end
 
 -- The calls of a turn that were not made since it was answered last, and their indexes: first those that became this very call
@@ -69,6 +71,7 @@ local function make(id)
   end
   redis.call('HINCRBY', STATE, 'calls', 1)
   set('c:' .. id, int(now_ms()))
+  made = id
 end
 
 local function take(turn, index, is_mapped)

@@ -40,6 +40,10 @@ local function serve(turn, left)
 end
 
 local known = get('t:' .. digest)
+-- Where the first caller of a turn is refused, another one may be accepted.
+if known ~= '' and string.match(get('undo'), '^%d+') == known then
+  redis.call('HDEL', STATE, 'undo')
+end
 if known ~= '' and failed ~= '' then
   if get('status') ~= '' and request_of('t' .. known) == failed then
     return { 'kind', 'ended' }
@@ -56,7 +60,7 @@ end
 
 if get('status') ~= '' then
   return { 'kind', 'ended' }
-elseif number('turns') >= tonumber(ARGV[9]) then
+elseif number('turns') - number('refused') >= tonumber(ARGV[9]) then
   return { 'kind', 'full' }
 end
 local before, expected = get('cursor'), ''
@@ -78,7 +82,12 @@ else
     expected = next_turn
   end
 end
+local undo = {}
+for _, field in ipairs({ 't:' .. digest, 'x:' .. before, 'o:' .. shape, 'cursor', 'recent' }) do
+  undo[field] = get(field)
+end
 local turn = int(redis.call('HINCRBY', STATE, 'turns', 1))
+set('undo', turn .. ' ' .. cjson.encode(undo))
 set('t:' .. digest, turn, 'n:' .. turn, before)
 if known == '' then
   set('x:' .. before, turn)

@@ -9,6 +9,7 @@
 --                              pass whose departure was reported
 --   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
 --   turns, calls, steps, bytes counts, and the bytes of the results of steps
+--   refused, undo              how many turns were made and refused, and the turn that was made last: '<turn> <JSON: the fields before it>'
 --   t:<digest>                 the turn of a model call
 --   n:<turn>                   the turn before it
 --   s:<turn>, b:<turn>         the pass that saw it last; '1' = it was made in a branch

@@ -133,10 +133,13 @@ function refused(code: ProblemCode, detail: string): DirectiveRefused {
   return new DirectiveRefused(problem(code, { detail }));
 }
 
+/** The longest wait of a program for one answer that is usual; its run counts as idle afterwards. */
+const IDLE_AFTER_MS = 600_000;
+
 function viewOf(run: string, record: RunRecord): ForeignRunView {
   return {
     run,
-    status: record.status,
+    status: record.status === 'open' && record.idleMs > IDLE_AFTER_MS ? 'idle' : record.status,
     begun_at: new Date(record.begunAt).toISOString(),
     passes: record.pass,
     branched: record.isBranch,
@@ -145,6 +148,8 @@ function viewOf(run: string, record: RunRecord): ForeignRunView {
     steps: record.steps,
     request_prefix: record.base,
     trace_id: record.traceparent.slice(3, 35),
+    idle_ms: record.idleMs,
+    kept_ms: record.keptMs,
     ...(record.outcome === null ? {} : (JSON.parse(record.outcome) as object)),
   };
 }

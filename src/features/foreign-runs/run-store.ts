@@ -37,6 +37,8 @@ export interface FoundCall {
   readonly traceparent: string;
   /** Time since it was given its id, milliseconds. */
   readonly ageMs: number;
+  /** Whether it was made now; else the run had it before. */
+  readonly isNew: boolean;
 }
 
 /** Why nothing new is made: the run is closed, or has reached a bound. */
@@ -97,6 +99,10 @@ export interface RunRecord {
   /** Beginning of the ids of its requests. */
   readonly base: string;
   readonly traceparent: string;
+  /** Time since the last call, milliseconds. */
+  readonly idleMs: number;
+  /** Time until the record is forgotten, where no call comes, milliseconds. */
+  readonly keptMs: number;
 }
 
 export type RunStore = ReturnType<typeof createRunStore>;
@@ -119,6 +125,7 @@ const VIEW_FIELDS = [
   'steps',
   'base',
   'trace',
+  'refused',
 ];
 
 /** `keptMs`: the retention of closed requests of a tenant, milliseconds. `spend`: takes a new run from the quota of its caller, or throws. */
@@ -172,6 +179,10 @@ export function createRunStore(
             : { turn: reply.number('left'), requestId: reply.text('left_request') },
       };
     },
+    /** Takes a turn back whose call was refused, unless another caller has found it. */
+    async forget(owner: RunOwner, requestId: string): Promise<void> {
+      await run('foreign-forget', keysOf(owner), [requestId]);
+    },
     /** false: the run has no such turn. */
     async asked(owner: RunOwner, requestId: string, calls: readonly AskedCall[]): Promise<boolean> {
       const reply = await run('foreign-asked', keysOf(owner), [requestId, JSON.stringify(calls)]);
@@ -198,6 +209,7 @@ export function createRunStore(
         id: reply.text('id'),
         traceparent: reply.text('trace'),
         ageMs: reply.number('age'),
+        isNew: reply.flag('made'),
       };
     },
     /** Another request for a call that has ended in `requestId`. */
@@ -235,8 +247,11 @@ export function createRunStore(
     /** null: there is no such run. */
     async read(owner: RunOwner): Promise<RunRecord | null> {
       const [state] = keysOf(owner);
-      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace] =
-        await whileAvailable(async () => connection.hmget(state, ...VIEW_FIELDS));
+      const [fields, leftMs] = await whileAvailable(async () =>
+        Promise.all([connection.hmget(state, ...VIEW_FIELDS), connection.pttl(state)]),
+      );
+      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace, refused] =
+        fields;
       if (name === null || name === undefined) return null;
       return {
         status: status ? (status as 'completed' | 'failed') : 'open',
@@ -244,11 +259,14 @@ export function createRunStore(
         begunAt: Number(begunAt),
         pass: Number(pass),
         isBranch: Boolean(branch),
-        turns: Number(turns ?? 0),
+        turns: Number(turns ?? 0) - Number(refused ?? 0),
         calls: Number(calls ?? 0),
         steps: Number(steps ?? 0),
         base: base ?? '',
         traceparent: trace ?? '',
+        // Each call renews the time that the record is kept.
+        idleMs: Math.max(0, keep(owner) - leftMs),
+        keptMs: Math.max(0, leftMs),
       };
     },
   };

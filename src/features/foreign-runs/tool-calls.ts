@@ -5,6 +5,8 @@ import { missingScope } from '../../http/access/caller.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { digestOf, normalName } from './model-identity.ts';
 import { markOf, ownerOf, refusalOf } from './owner.ts';
+import type { Spans } from '../../platform/telemetry/traces/spans.ts';
+import { reportReplay } from './replay-span.ts';
 import type { RunStore } from './run-store.ts';
 
 /** A tool call of a run, as its host sent it. */
@@ -19,6 +21,8 @@ export interface AskedToolCall {
   /** Value of the header `adjutant-pass`; null: none. */
   readonly pass: string | null;
   readonly allowsRepeat: boolean;
+  /** Trace context of its host; anything other than a W3C trace context counts as none. */
+  readonly traceparent?: unknown;
 }
 
 /** The request of a call, which holds nothing else. */
@@ -33,6 +37,7 @@ export interface ToolTarget {
 
 export interface ToolCallsParts {
   readonly store: RunStore;
+  readonly spans: Spans;
   /** The retention of closed requests of a tenant, milliseconds. */
   readonly keptMs: (tenant: string) => number;
 }
@@ -40,7 +45,7 @@ export interface ToolCallsParts {
 const AGAIN_MS = 50;
 const MOST_WAITS = 20;
 
-export function createToolCalls({ store, keptMs }: ToolCallsParts) {
+export function createToolCalls({ store, spans, keptMs }: ToolCallsParts) {
   return async (asked: AskedToolCall, principal: Principal | null): Promise<ToolTarget> => {
     // A caller that may only read must not fill the records of runs.
     const refusal = principal === null ? undefined : missingScope(principal, 'submit');
@@ -61,7 +66,9 @@ export function createToolCalls({ store, keptMs }: ToolCallsParts) {
         continue;
       }
       if (found.kind !== 'call') throw refusalOf(owner, found);
-      const { requestId, traceparent, id, ageMs } = found;
+      const { requestId, traceparent, id, ageMs, isNew } = found;
+      const replay = { name: `replay ${asked.tool}`, caller: asked.traceparent, run: traceparent, requestId };
+      if (!isNew) reportReplay(spans, replay);
       const again = async (): Promise<string> => store.again(owner, id, requestId);
       return { requestId, traceparent, isOld: ageMs > keptMs(owner.tenant), again };
     }

@@ -11,6 +11,7 @@ import {
   RUN_DIRECTIVE_ID,
 } from '../../contract/run/foreign-run.ts';
 import type { Principal } from '../../http/access/principal.ts';
+import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
@@ -24,10 +25,12 @@ import {
   openingShape,
 } from './model-identity.ts';
 import { markOf, ownerOf, refusalOf } from './owner.ts';
+import { reportReplay } from './replay-span.ts';
 import type { FoundTurn, RunOwner, RunStore } from './run-store.ts';
 
 export interface TurnsParts {
   readonly store: RunStore;
+  readonly spans: Spans;
   readonly journal: Pick<Journal, 'envelope' | 'note'>;
   /** Receives each divergence, for the log. */
   readonly onDiverged: (scopedRequestId: string, data: DivergedData) => void;
@@ -37,9 +40,9 @@ export interface TurnsParts {
 const MOST_ASKED = 128;
 
 export function createTurns(parts: TurnsParts): TurnsOfRun {
-  const { store } = parts;
-  /** Owners of the calls under way in this process. */
-  const owners = new WeakMap<ModelTarget, RunOwner>();
+  const { store, spans } = parts;
+  /** Calls under way in this process. */
+  const callsOf = new WeakMap<ModelTarget, { owner: RunOwner; found: FoundTurn; caller: unknown }>();
 
   async function turnFor(
     run: string,
@@ -66,16 +69,25 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
       traceparent,
       headers: { 'adjutant-pass': String(pass), 'adjutant-turn': String(turn) },
     };
-    owners.set(target, owner);
+    callsOf.set(target, { owner, found, caller: headers['traceparent'] });
     return target;
+  }
+
+  function callOf(target: ModelTarget) {
+    const call = callsOf.get(target);
+    if (call === undefined) throw new Error(`No call of the request ${target.requestId} is under way here`);
+    return call;
   }
 
   return {
     turnFor,
-    async answered(_run, target, { toolCalls }) {
-      const { requestId } = target;
-      const owner = owners.get(target);
-      if (owner === undefined) throw new Error(`No call of the request ${requestId} is under way here`);
+    refused: async (_run, target) => store.forget(callOf(target).owner, target.requestId),
+    async answered(_run, target, { toolCalls, isReplayed }) {
+      const { owner, found, caller } = callOf(target);
+      const { requestId, turn, traceparent } = found;
+      // The span of the request says so where its caller names a trace.
+      if (isReplayed && caller === undefined)
+        reportReplay(spans, { name: `replay turn ${turn}`, caller, run: traceparent, requestId });
       const calls = toolCalls
         .slice(0, MOST_ASKED)
         .map(({ name, arguments: args }) => [normalName(name), digestOf(args)] as const);

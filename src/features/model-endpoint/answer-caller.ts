@@ -14,6 +14,7 @@ import {
 } from '../../contract/model/raw-answer.ts';
 import { ServiceUnavailable } from '../../contract/problem.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../../contract/signal/signal.ts';
+import type { Semaphore } from '../../platform/bounds/semaphore.ts';
 import type { NextStep } from '../../platform/bounds/steps.ts';
 import type { UnreadBudget } from '../../http/unread-budget.ts';
 import type { ModelTarget } from './turns-of-run.ts';
@@ -31,6 +32,8 @@ export interface CallerOptions {
   readonly signal: AbortSignal;
   readonly unread: UnreadBudget;
   readonly nextStep: NextStep;
+  /** Places for large answers, which are in memory as a whole. */
+  readonly large: Semaphore;
   /** To be awaited before the end of a complete answer is given. */
   beforeEnd(turn: RawTurn): Promise<void>;
 }
@@ -135,6 +138,24 @@ function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
       .send(JSON.stringify(errorBody(familyOf(wire), error)));
   }
 
+  /** Reads an answer of which the signal has the beginning only. */
+  async function kept(bytes: number, of: number, metadata: object): Promise<void> {
+    const { requestId, directiveId } = target;
+    const read = async (): Promise<void> =>
+      succeeded(await client.payload(requestId, directiveId), of, metadata);
+    if (bytes <= SMALL_BYTES) return read();
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    if (!(await options.large.take(patience))) return signal.aborted ? undefined : fail(noPlace());
+    // A caller that reads too slowly keeps others waiting; it gets the answer with its next try.
+    const late = setTimeout(() => raw.destroy(), GIVEN_WITHIN_MS).unref();
+    try {
+      await read();
+    } finally {
+      clearTimeout(late);
+      options.large.release();
+    }
+  }
+
   async function succeeded(payload: unknown, of: number, metadata: object): Promise<void> {
     const read = rawTurnSchema.safeParse(payload);
     if (!read.success || 'unreported' in metadata) return fail(notKept());
@@ -162,10 +183,10 @@ function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
       const { data, attempt: of = 1 } = terminal as Extract<TerminalSignal, { type: 'ai.llm.response' }>;
       const { result } = data;
       if (result.ok) {
-        const payload = isTruncated(result.payload)
-          ? await client.payload(target.requestId, target.directiveId)
-          : result.payload;
-        return succeeded(payload, of, data.metadata);
+        const { payload } = result;
+        return isTruncated(payload)
+          ? kept(payload.bytes, of, data.metadata)
+          : succeeded(payload, of, data.metadata);
       }
       const { answer, error } = {
         answer: rawAnswerSchema.safeParse(result.error.details['answer']),
@@ -185,8 +206,21 @@ function createCallersAnswer(reply: ApiReply, options: CallerOptions) {
 const NO_RETRY = { 'x-should-retry': 'false' };
 const EVENTS = { 'content-type': 'text/event-stream' };
 
-function isTruncated(payload: unknown): boolean {
-  return isObject(payload) && payload['truncated'] === true && typeof payload['reference'] === 'string';
+function isTruncated(payload: unknown): payload is { bytes: number } {
+  return isObject(payload) && payload['truncated'] === true && typeof payload['bytes'] === 'number';
+}
+
+/** Answers up to this size need no place of their own. */
+const SMALL_BYTES = 1_024 * 1_024;
+/** Wait for a place, milliseconds. */
+const PATIENCE_MS = 30_000;
+/** The longest time in which a caller reads a large answer, milliseconds. */
+const GIVEN_WITHIN_MS = 60_000;
+
+function noPlace(): WireError {
+  const message =
+    'The service gives other large answers at present. The answer is kept: the same call, sent again, gets it.';
+  return { status: 503, code: 'unavailable', message, retryAfterSeconds: 1, isWorthRetry: true };
 }
 
 /** Half an answer of one attempt and half of another are no answer. */

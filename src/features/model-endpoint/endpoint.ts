@@ -15,6 +15,7 @@ import type { Principal } from '../../http/access/principal.ts';
 import type { FeatureShared } from '../../http/api.ts';
 import { createDepartures, type Departures, type SharedWaits } from '../../http/mcp/calls/departures.ts';
 import { submissionOptions } from '../../http/served-operation.ts';
+import { createSemaphore } from '../../platform/bounds/semaphore.ts';
 import { newIdentifier } from '../../platform/telemetry/identifier.ts';
 import { answerCaller, type Given } from './answer-caller.ts';
 import { namedModel, type NamedModel } from './model-choice.ts';
@@ -58,6 +59,9 @@ const CALL_ID = 'call';
 const RETRIED_WITHIN_MS = 660_000;
 const LOST_WITHIN_MS = 30_000;
 
+/** Large answers that a process gives at once: each is in memory as a whole, some times. */
+const LARGE_AT_ONCE = 4;
+
 /** A call that has a place. */
 interface Placed {
   readonly target: TurnOfRun;
@@ -85,6 +89,7 @@ function asEnded({ state, from }: Found): Pick<Placed, 'state' | 'from'> {
 export function createModelEndpoint(options: EndpointOptions, shared: FeatureShared) {
   const { client, turns } = options;
   const departures = departuresOf(shared.stop, options);
+  const large = createSemaphore(LARGE_AT_ONCE);
 
   async function placed(call: ModelCall, { headers }: ApiRequest, run: string | null): Promise<Placed> {
     if (run === null) return placedAlone(call, headers);
@@ -143,6 +148,18 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
     return { state: view.status === 'succeeded' ? 'ended' : 'open', from };
   }
 
+  /** A call that is refused leaves no turn in its run. */
+  async function submitInRun(call: ModelCall, request: ApiRequest, placement: Placed): Promise<void> {
+    const { run, target } = placement;
+    try {
+      await submit(call, request, placement);
+    } catch (error) {
+      if (run !== null && error instanceof DirectiveRefused)
+        await turns?.refused(run, target).catch(options.onError);
+      throw error;
+    }
+  }
+
   /** Another caller of the run may submit the same call at the same time, in a body that differs in what is volatile. */
   async function submit(call: ModelCall, request: ApiRequest, { target, run }: Placed): Promise<void> {
     const named = await nameOf(call);
@@ -188,7 +205,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
       const { own } = calls;
       const placement = await placed(call, request, run);
       const { target, state } = placement;
-      if (state === 'new') await submit(call, request, placement);
+      if (state === 'new') await submitInRun(call, request, placement);
       const isReplayed = state === 'ended';
       const join = { requestId: target.requestId, id: target.directiveId };
       // A run keeps its calls: an agent that died comes back for the answer, however late.
@@ -209,6 +226,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
           signal: shared.requester(reply.raw),
           unread: shared.unread,
           nextStep: place.nextStep,
+          large,
           beforeEnd: async (turn) => noteAnswered(placement, turn, isReplayed),
         });
       } finally {

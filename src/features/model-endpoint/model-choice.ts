@@ -10,18 +10,31 @@ export type NamedModel = { readonly model: string } | { readonly model_alias: st
 export function namedModel(name: string, family: WireFamily, { aliases, providers }: ModelTable): NamedModel {
   if (aliases.has(name)) return { model_alias: name };
   const ref = parseModelName(name);
-  if (ref !== null && providers.has(ref.provider)) return { model: name };
+  const named = ref === null ? undefined : providers.get(ref.provider);
+  if (ref !== null && named !== undefined) {
+    if (speaks(named.type, family)) return { model: name };
+    throw refused(`${otherForm(ref.provider, named.type, family)}: ${USE_DIRECTIVES}`);
+  }
   const speaking = [...providers].filter(([, { type }]) => speaks(type, family));
   const served = speaking.filter(([, provider]) => provider.served !== false);
   const among = served.length > 0 ? served : speaking;
   const [first, ...others] = among;
-  if (first === undefined) throw refused(`no provider is configured that answers in the form of ${family}`);
+  if (first === undefined)
+    throw refused(`no provider is configured that answers in the form of ${family}: ${USE_DIRECTIVES}`);
   const own = others.length === 0 ? first : theOne(among, family);
   if (own !== null) return { model: `${own[0]}:${name}` };
   const names = among.map(([provider]) => `${provider}:${name}`).slice(0, 10);
   throw refused(
     `several providers may have the model "${name.slice(0, 128)}": name one of ${names.join(', ')}`,
   );
+}
+
+const USE_DIRECTIVES =
+  'call its models with llm_stream or llm_generate, or name a model of another provider (docs/model-endpoint.md)';
+
+/** Requests pass as they are: Bedrock and Vertex have forms of their own, and a script has none. */
+function otherForm(provider: string, type: string, family: WireFamily): string {
+  return `the provider "${provider}" (${type}) does not answer in the form of ${family}`;
 }
 
 /** The provider with the family's own name, or the only one of its type; null: there is none. */

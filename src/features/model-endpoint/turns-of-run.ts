@@ -67,6 +67,9 @@ export interface TurnsOfRun {
     failed: ModelTarget | null,
   ): Promise<TurnOfRun>;
 
+  /** Forgets a target that `turnFor` has made, and whose directive was refused: no record remains of the call. */
+  refused(run: string, target: ModelTarget): Promise<void>;
+
   /**
    * Notes the complete answer of a target, which is the one that `turnFor` returned. The endpoint calls it before the caller gets the end of the answer, so a tool call that the answer
    * asks for comes after it, and waits for it. It is called at least once for each answer that a caller got whole: by each caller of the

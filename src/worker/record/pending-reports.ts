@@ -33,6 +33,8 @@ export interface Amount {
 export const LONGEST_DELTA = 16_000;
 /** The most signals of one append: a script holds up everybody else for as long as it runs. */
 const MOST_SIGNALS = 64;
+/** The characters after which one append takes no further signal. */
+const MUCH_IN_APPEND = 16 * LONGEST_DELTA;
 /** Characters that an entry counts beside its own, so that many small ones are bounded too. */
 const ENTRY_CHARACTERS = 128;
 /** Maximum number of waiting entries: executors that do not wait could fill the memory. */
@@ -90,11 +92,12 @@ export function createPendingReports() {
   /** The oldest of what is pending, as much as one append takes; nothing of it is pending any more. */
   function take(): Said[] {
     const taken: Said[] = [];
+    const before = size;
+    const isFull = (): boolean => taken.length === MOST_SIGNALS || before - size >= MUCH_IN_APPEND;
     let whole = 0;
     for (const entry of entries) {
-      while (taken.length < MOST_SIGNALS && (entry.text?.length ?? 0) > LONGEST_DELTA)
-        taken.push(cutFrom(entry));
-      if (taken.length === MOST_SIGNALS) break;
+      while (!isFull() && (entry.text?.length ?? 0) > LONGEST_DELTA) taken.push(cutFrom(entry));
+      if (isFull()) break;
       taken.push(entry.text === null ? numbered(entry) : piece(entry, entry.text));
       size -= ENTRY_CHARACTERS + (entry.text?.length ?? 0);
       whole += 1;

@@ -10,7 +10,7 @@ import {
   RUN_HEADER,
 } from '../../../contract/run/foreign-run.ts';
 import { isTerminalSignal } from '../../../contract/signal/signal.ts';
-import { headerOf } from '../host.ts';
+import { headerOf, traceparentOf } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
 import { wholeName } from '../tool-names.ts';
 import { failure, type Place } from './tool-answer.ts';
@@ -24,6 +24,8 @@ export type FindInRun = (call: {
   readonly isOnce: boolean;
   readonly pass: string | null;
   readonly allowsRepeat: boolean;
+  /** Trace context of the host; anything other than a W3C trace context counts as none. */
+  readonly traceparent?: unknown;
 }) => Promise<{
   readonly requestId: string;
   readonly traceparent: string;
@@ -69,6 +71,7 @@ export async function runCall(
     isOnce,
     pass: headerOf(context, PASS_HEADER),
     allowsRepeat: headerOf(context, REPEAT_HEADER) === 'true',
+    traceparent: traceparentOf(context),
   });
   const { requestId, traceparent, isOld } = found;
   if (offer.server === null) {

@@ -297,6 +297,44 @@ test("an agent's own trace has each of its calls, and marks those that were repl
   ]);
 });
 
+// Issue 37, B11: the trace of the run has each turn and each tool, and marks those that were replayed.
+test('without a trace of its own, a start that is answered from the record marks each call in the trace of the run', async () => {
+  const call = async () => {
+    await ask('marked', [SYSTEM, USER]);
+    await using host = await openHost('modern', `${service.url}/runs/marked/mcp`);
+    return textOf(await host.call('counting__once', { label: 'marked' }));
+  };
+  expect(await call()).toBe(await call());
+  const { body } = await get<{ trace_id: string }>(`${service.url}/v1/runs/marked`);
+  const replays = () =>
+    collector
+      .spans()
+      .filter(
+        ({ traceId, attributes }) => traceId === body.trace_id && attributes['adjutant.replayed'] === true,
+      )
+      .map(({ name }) => name)
+      .toSorted();
+  await eventually(replays).toEqual(['replay counting.once', 'replay turn 1']);
+});
+
+// Issue 37, B10: the service does not know the program of such a run, so that it cannot go on with it.
+test('resume and fork refuse the requests of a run that another program leads; again asks anew, outside the run', async () => {
+  const { request } = await ask('alone', [SYSTEM, USER]);
+  const verb = async (name: string, body: object) => {
+    const response = await fetch(`${service.url}/v1/requests/${request}/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const refused = { status: 404, text: expect.stringContaining('there is no run in a request') as string };
+  expect(await verb('resume', {})).toMatchObject(refused);
+  expect(await verb('fork', { at: 1 })).toMatchObject(refused);
+  expect((await verb('again', {})).status).toBe(202);
+  expect(await get(`${service.url}/v1/runs/alone`)).toMatchObject({ body: { turns: 1 } });
+});
+
 test('a step of the Python example runs once for each run', async () => {
   const program = ['examples/agents/steps.py', service.url];
   const python = async (run: string) => (await promisify(execFile)('python3', [...program, run])).stdout;

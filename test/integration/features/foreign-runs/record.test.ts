@@ -69,6 +69,9 @@ async function openRuns() {
     log,
     spent,
     connection: opened.store.connection,
+    /** The key of the one run. */
+    state: async () =>
+      String((await opened.store.connection.keys(`${opened.store.keys.prefix}:{foreign:*}:state`))[0]),
     call,
     caller,
     turn,
@@ -374,4 +377,51 @@ test('a long run costs its thousandth turn what the first one costs, and a pass 
   for (let turn = 0; turn < 1_000; turn += 1) found.push(await it.turn(history(turn)));
   expect(found).toEqual(made);
   expect(await it.calls.read('order', null)).toMatchObject({ turns: 1_000 });
+});
+
+// Issue 37: a refused call would count among the 10,000 turns of its run, and the next pass would seem to leave the record.
+test('a turn that was refused is taken back, unless another caller has found it', async () => {
+  await using it = await openRuns();
+  const ask = async (messages: readonly Message[]) =>
+    it.turns.turnFor('order', it.call(messages), {}, null, null);
+  const first = await it.turn(TASK, [['look', {}]]);
+  const look = await it.tool(['look', {}]);
+  const refused = await ask([...TASK, answer('refused')]);
+  await it.turns.refused('order', refused);
+  await it.turns.refused('order', refused);
+  expect(await it.calls.read('order', null)).toMatchObject({ turns: 1, branched: false });
+  const second = await it.turn([...TASK, answer('one')]);
+  expect(second, 'its number is not given again').not.toBe(refused.requestId);
+  expect([await it.turn(TASK, [['look', {}]]), await it.tool(['look', {}])]).toEqual([first, look]);
+  expect(await it.turn([...TASK, answer('one')])).toBe(second);
+  expect(it.log, 'the pass is the recorded one').toEqual([]);
+
+  const [made, found] = [await ask([...TASK, answer('two')]), await ask([...TASK, answer('two')])];
+  await it.turns.refused('order', made);
+  expect((await ask([...TASK, answer('two')])).requestId).toBe(found.requestId);
+});
+
+test('a run has at most 10,000 turns and 10,000 calls, and answers what it has beyond', async () => {
+  await using it = await openRuns();
+  const first = await it.turn(TASK, [['look', {}]]);
+  const call = await it.tool(['look', {}]);
+  const state = await it.state();
+  await it.connection.hset(state, 'turns', 10_000, 'calls', 10_000);
+  const full = { problem: { code: 'request_full' } };
+  await expect(it.turn([...TASK, answer('one')])).rejects.toMatchObject(full);
+  await expect(it.tool(['mail', {}])).rejects.toMatchObject(full);
+  expect([await it.turn(TASK, [['look', {}]]), await it.tool(['look', {}])]).toEqual([first, call]);
+});
+
+test('a run without calls is idle after 10 minutes, and goes on with its next call', async () => {
+  await using it = await openRuns();
+  await it.turn(TASK);
+  expect(await it.calls.read('order', null)).toMatchObject({ status: 'open' });
+  const state = await it.state();
+  const leftMs = await it.connection.pttl(state);
+  await it.connection.pexpire(state, leftMs - 700_000);
+  const { status, idle_ms: idleMs } = await it.calls.read('order', null);
+  expect([status, Number(idleMs) >= 700_000]).toEqual(['idle', true]);
+  await it.turn(TASK);
+  expect(await it.calls.read('order', null)).toMatchObject({ status: 'open' });
 });

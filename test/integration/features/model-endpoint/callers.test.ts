@@ -2,6 +2,7 @@
  *  It must never reach a real provider. */
 import Anthropic from '@anthropic-ai/sdk';
 import { once } from 'node:events';
+import { Redis } from 'ioredis';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
@@ -32,6 +33,9 @@ const MESSAGE = {
 /** Answers of requests to the model `held`: they are sent when a test says so. */
 const held = { asked: Promise.withResolvers<void>(), release: Promise.withResolvers<void>() };
 
+/** An answer of several parts in Redis, whose characters have one, two, three and four bytes. */
+const LARGE = JSON.stringify({ ...CHAT, blob: 'aé€😀'.repeat(150_000) });
+
 /** Answers by the model and the path. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
@@ -39,6 +43,7 @@ const provider = shared(async () =>
     const answer = (() => {
       if (body.model === 'broken')
         return json(529, { error: { type: 'overloaded_error', message: 'Overloaded' } });
+      if (body.model === 'large') return json(200, LARGE);
       if (body.model === 'refused')
         return json(400, { error: { message: 'max_tokens is too large', type: 'invalid_request_error' } });
       if (request.path.endsWith('/embeddings'))
@@ -254,6 +259,28 @@ describe('a key', () => {
 });
 
 describe('a call', () => {
+  // Issue 37: 20 answers of 25 MB at once blocked Redis for more than a second each, and failed with 500 and 503.
+  test('with a large answer gets it byte for byte while others do, and Redis holds no value above 256 KiB', async () => {
+    const asked = Array.from({ length: 5 }, async (_, seed) => {
+      const response = await fetch(`${service.url}/openai/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${ADMIN}` },
+        body: JSON.stringify({ model: 'openai:large', seed, messages }),
+      });
+      const isWhole = (await response.text()) === LARGE;
+      return { status: response.status, isWhole, request: String(response.headers.get('adjutant-request')) };
+    });
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status, isWhole }) => [status, isWhole])).toEqual(Array(5).fill([200, true]));
+    const connection = new Redis(redis.url);
+    const key = `${service.prefix}:{${answers[0]?.request}}:bodies`;
+    const sizes = await Promise.all(
+      (await connection.hkeys(key)).map(async (field) => connection.hstrlen(key, field)),
+    );
+    await connection.quit();
+    expect([sizes.length > 5, Math.max(...sizes)]).toEqual([true, 256 * 1_024]);
+  });
+
   test('with an alias goes on to the next model of the same form, and has the parameters of the operator', async () => {
     const { model } = await openai().chat.completions.create({ model: 'chain', messages, temperature: 0.5 });
     expect(model).toBe('m-2026');

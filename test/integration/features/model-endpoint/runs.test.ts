@@ -63,6 +63,7 @@ const direct = shared(async () => {
 /** What the run was asked and told. */
 const asked: { run: string; failed: ModelTarget | null; target: ModelTarget }[] = [];
 const told: { target: ModelTarget; answer: AnsweredTurn }[] = [];
+const forgotten: ModelTarget[] = [];
 let noting: (target: ModelTarget) => Promise<void> = async () => {};
 const turns: TurnsOfRun = {
   async turnFor(run, { model }, _headers, _principal, failed) {
@@ -72,12 +73,21 @@ const turns: TurnsOfRun = {
     asked.push({ run, failed, target });
     return { ...target, headers: { 'adjutant-turn': '1' } };
   },
+  async refused(_run, target) {
+    forgotten.push(target);
+  },
   async answered(_run, target, answer) {
     told.push({ target, answer });
     await noting(target);
   },
 };
-const MODELS = { aliases: new Map(), providers: new Map([['anthropic', { type: 'anthropic' }]]) };
+const MODELS = {
+  aliases: new Map(),
+  providers: new Map([
+    ['anthropic', { type: 'anthropic' }],
+    ['bedrock', { type: 'bedrock' }],
+  ]),
+};
 const api = shared(async () => {
   void worker.url;
   const app = createApi({
@@ -115,7 +125,7 @@ async function ask(run: string, model: string, signal?: AbortSignal): Promise<Re
 beforeEach(() => {
   rest = Promise.withResolvers();
   noting = async () => {};
-  [asked.length, told.length, provider.seen.length] = [0, 0, 0];
+  [asked.length, told.length, forgotten.length, provider.seen.length] = [0, 0, 0, 0];
 });
 
 test('a caller that comes back joins its turn at the first byte, although it has hung up, and a later one gets it from the journal', async () => {
@@ -201,4 +211,12 @@ test('what the run refuses is refused in the form of the wire', async () => {
     type: 'error',
     error: { type: 'not_found_error', message: 'there is no such run' },
   });
+});
+
+// Issue 37: requests pass as they are, and Bedrock has a form of its own; a run holds the turns that were answered.
+test('a call of a provider of another form is refused with the reason, and leaves no turn in its run', async () => {
+  const response = await ask('refused', 'bedrock:m');
+  expect(response.status).toBe(404);
+  expect(await response.text()).toContain('\\"bedrock\\" (bedrock) does not answer in the form of anthropic');
+  expect(forgotten).toMatchObject([asked[0]?.target ?? {}]);
 });
