@@ -87,6 +87,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'features/model-endpoint',
   ],
+  'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -117,6 +118,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http/mcp',
     'features/model-endpoint',
     'features/foreign-runs',
+    'features/host-login',
   ],
   'cli/doctor': [
     'contract',
@@ -192,6 +194,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(fastify|@fastify\/|fastify-)/, ['http/']],
   [/^jose($|\/)/, ['http/access/']],
   [/^openid-client($|\/)/, ['http/access/']],
+  [/^oidc-provider$/, ['features/host-login/']],
   [/^aws4fetch$/, ['features/archive/', 'models/']],
   [/^croner$/, ['features/schedules/']],
   [/^standardwebhooks$/, ['features/webhooks/']],
@@ -203,8 +206,8 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^pino($|\/)/, ['platform/telemetry/', 'service/']],
 ];
 
-/** Each client of model providers takes memory, and a process uses few of them. */
-const LAZY_LIBRARIES = /^@ai-sdk\/(?!provider$)/;
+/** Each client of model providers takes memory, and a process uses few of them; few services log hosts in. */
+const LAZY_LIBRARIES = /^(?:@ai-sdk\/(?!provider$)|oidc-provider$)/;
 
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/', 'testing/'];
 
