@@ -51,6 +51,8 @@ export async function startOidcScene(redisUrl: string, rules: object = {}): Prom
 export interface Stranger {
   /** One step; nothing is followed. */
   get(url: string): Promise<Response>;
+  /** One form, sent by a page of the same address. */
+  post(url: string, form: Readonly<Record<string, string>>): Promise<Response>;
   /** Until an address of the service that is no step of a login; `stopAt`: before it is asked. */
   follow(url: string, stopAt?: RegExp): Promise<string>;
   cookie(name: RegExp): readonly [name: string, value: string] | undefined;
@@ -70,10 +72,11 @@ export function createStranger(): Stranger {
     return jar;
   };
 
-  async function get(url: string): Promise<Response> {
+  async function send(url: string, init: RequestInit = {}): Promise<Response> {
     const jar = jarOf(url);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } });
+    const headers = { ...init.headers, ...(cookie !== '' && { cookie }) };
+    const response = await fetch(url, { ...init, redirect: 'manual', headers });
     for (const line of response.headers.getSetCookie()) {
       set.push(line);
       const [pair = ''] = line.split(';');
@@ -85,8 +88,16 @@ export function createStranger(): Stranger {
     return response;
   }
 
+  const get = async (url: string): Promise<Response> => send(url);
+
   return {
     get,
+    post: async (url, form) =>
+      send(url, {
+        method: 'POST',
+        headers: { origin: new URL(url).origin },
+        body: new URLSearchParams(form),
+      }),
     set,
     async follow(url, stopAt = /\/console\/(?!login)/) {
       for (let left = MOST_STEPS, at = url; left > 0; left -= 1) {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { digestOf } from '../../http/access/key-text.ts';
 import { KEY_MARK } from '../../contract/access/access.ts';
+import { isRedisAway, whyAway } from '../../platform/redis/unavailable.ts';
 import { createDocumentFetch, type DocumentRules } from './client-metadata.ts';
 import { accountEnd, type Holders } from './holder.ts';
 import { errorPage, PAGE_HEADERS } from './page.ts';
@@ -42,6 +43,7 @@ export interface LoadedServer {
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
+const SERVER_ERROR = 500;
 const CODE_S = 60;
 /** Time to sign in and to consent. */
 export const INTERACTION_S = 600;
@@ -83,9 +85,17 @@ async function load(parts: ServerParts): Promise<LoadedServer> {
   const provider = new library.Provider(parts.rules.publicUrl, configuration(parts, library, secret));
   // Behind the service's own request, which says where the service is: see `innerRequest`.
   provider.proxy = true;
-  provider.AccessToken.prototype.generateTokenId = () => tokenText('host');
+  provider.AccessToken.prototype.generateTokenId = function opaque() {
+    this.format = 'opaque';
+    return tokenText('host');
+  };
   provider.RefreshToken.prototype.generateTokenId = () => tokenText('renew');
-  provider.on('server_error', (_context, error) => parts.onError(error));
+  provider.on('server_error', (context, error) => {
+    if (!isRedisAway(error)) return parts.onError(error);
+    if (context.status !== SERVER_ERROR) return;
+    context.status = 503;
+    context.body = { error: 'temporarily_unavailable', error_description: whyAway(error) };
+  });
   return { provider, answer: provider.callback() };
 }
 

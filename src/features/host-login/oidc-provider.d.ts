@@ -19,22 +19,20 @@ declare module 'oidc-provider' {
   }
 
   interface TokenModel {
-    readonly prototype: { generateTokenId: () => string };
-  }
-
-  export interface StoredToken {
-    readonly accountId?: string;
+    readonly prototype: { generateTokenId: (this: { format?: string }) => string };
   }
 
   export class Provider {
     constructor(issuer: string, configuration: object);
     proxy: boolean;
-    silent: boolean;
     readonly Client: { find(id: unknown): Promise<Client | undefined> };
     readonly Grant: new (members: { accountId: string; clientId: string }) => Grant;
     readonly AccessToken: TokenModel;
     readonly RefreshToken: TokenModel;
-    on(event: string, listener: (context: unknown, error: Error) => void): void;
+    on(
+      event: 'server_error',
+      listener: (context: { status: number; body: unknown }, error: Error) => void,
+    ): void;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
     interactionResult(request: IncomingMessage, response: ServerResponse, result: object): Promise<string>;
