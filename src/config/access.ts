@@ -148,7 +148,8 @@ const hostLoginSchema = z.strictObject({
       unit: 'ms',
     }),
   private_addresses: z.boolean().default(false).register(notes, {
-    description: 'Whether metadata documents of hosts may be at addresses that are not on the public internet.',
+    description:
+      'Whether metadata documents of hosts may be at addresses that are not on the public internet.',
     special: 'true = also loopback, private and link-local addresses',
   }),
 });
@@ -179,7 +180,11 @@ export const accessSections = {
         context.addIssue({ code: 'custom', path: ['host_login', path], message });
       if (hosts.authorization_server === 'jwt' && jwt === undefined)
         fault('authorization_server', 'needs access.jwt, whose issuer gives the tokens');
-      if (hosts.authorization_server === 'jwt' && jwt !== undefined && jwt.audience !== `${hosts.public_url}/mcp`)
+      if (
+        hosts.authorization_server === 'jwt' &&
+        jwt !== undefined &&
+        jwt.audience !== `${hosts.public_url}/mcp`
+      )
         fault('authorization_server', 'needs an access.jwt.audience that is public_url with /mcp');
       if (oidc !== undefined && oidc.redirect_base !== hosts.public_url)
         fault('public_url', 'must be access.oidc.redirect_base, so that a login comes back to it');

@@ -28,8 +28,7 @@ export async function startHostService(redisUrl: string, rules: object = {}, mor
     key: async (key: Partial<SubmittedKey> = {}) =>
       access.create({ name: 'ada', scopes: ['read', 'submit', 'cancel'], ...key }),
     /** Another API of the same installation. */
-    another: async () =>
-      startService({ redisUrl, prefix, roles: { api: true }, config, environment }),
+    another: async () => startService({ redisUrl, prefix, roles: { api: true }, config, environment }),
     [Symbol.asyncDispose]: async () => service.stop(),
   };
 }

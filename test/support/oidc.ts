@@ -12,7 +12,12 @@ export interface OidcScene extends AsyncDisposable {
   set(settings: { refuse?: boolean; claims?: object }): Promise<void>;
 }
 
-export async function startOidcScene(redisUrl: string, rules: object = {}): Promise<OidcScene> {
+/** `hosts`: settings of `access.host_login`; null: hosts cannot log in. */
+export async function startOidcScene(
+  redisUrl: string,
+  rules: object = {},
+  hosts: object | null = null,
+): Promise<OidcScene> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const env = { REDIRECT_URI: `${base}/console/login/oidc/callback`, LOGOUT_URI: `${base}/console/` };
@@ -31,7 +36,8 @@ export async function startOidcScene(redisUrl: string, rules: object = {}): Prom
     post_logout: 'issuer',
     ...rules,
   };
-  const config = { access: { oidc }, tenants: { acme: {} } };
+  const hostLogin = hosts === null ? {} : { host_login: { public_url: base, ...hosts } };
+  const config = { access: { oidc, ...hostLogin }, tenants: { acme: {} } };
   const roles = { api: true };
   const service = await startService({ redisUrl, roles, port, config });
   const { prefix } = service;

@@ -182,7 +182,11 @@ function features(
     rpInitiatedLogout: { enabled: false },
     userinfo: { enabled: false },
     registration: { enabled: true, issueRegistrationAccessToken: false },
-    revocation: { enabled: true },
+    revocation: {
+      enabled: true,
+      allowedPolicy: (_context: unknown, client: { clientId: string }, token: { clientId?: string }) =>
+        token.clientId === client.clientId,
+    },
     clientIdMetadataDocument: { enabled: true, ack: 'draft-02', cacheDuration: DOCUMENT_CACHE },
     resourceIndicators: {
       enabled: true,

@@ -16,7 +16,10 @@ const metadataSchema = z.object({
   client_name: z.string().optional().catch(undefined),
   token_endpoint_auth_method: z.string().optional().catch(undefined),
   jwks_uri: uri.optional().catch(undefined),
-  jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(16) }).optional().catch(undefined),
+  jwks: z
+    .object({ keys: z.array(z.record(z.string(), z.unknown())).max(16) })
+    .optional()
+    .catch(undefined),
 });
 
 /** A sentence about the fault of a description. */
@@ -48,7 +51,10 @@ export function hostMetadata(given: unknown): Record<string, unknown> {
 
 /** Without characters that turn the direction of a line or hide in it: a name must not look like another text. */
 function shownName(name: string): string {
-  const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/\s+/g, ' ').trim();
+  const plain = name
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   return plain.slice(0, LONGEST_NAME).toWellFormed() || 'A host without a name';
 }
 

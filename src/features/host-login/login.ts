@@ -94,7 +94,11 @@ export function createHostLoginPages(parts: HostLoginParts) {
     const person = await signedIn(request, login.interaction.uid);
     const { host, action } = login;
     if (person === null)
-      return answer(reply, signInPage({ host, action, issuer: issuer?.name ?? null, fault }), fault ? 401 : 200);
+      return answer(
+        reply,
+        signInPage({ host, action, issuer: issuer?.name ?? null, fault }),
+        fault ? 401 : 200,
+      );
     const { name, tenant } = person.principal;
     const scopes = grantable(login, person.principal).granted;
     if (scopes.length === 0)
@@ -193,7 +197,10 @@ export function createHostLoginPages(parts: HostLoginParts) {
 /** Never more than the principal has. */
 function grantable({ interaction }: OpenLogin, { scopes }: Principal) {
   const asked = String(interaction.params['scope'] ?? '').split(' ');
-  return { granted: asked.filter((each) => scopes.has(each)), rest: asked.filter((each) => !scopes.has(each)) };
+  return {
+    granted: asked.filter((each) => scopes.has(each)),
+    rest: asked.filter((each) => !scopes.has(each)),
+  };
 }
 
 /** A text that a page of this login holds, and no other page can. */

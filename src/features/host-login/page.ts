@@ -112,7 +112,9 @@ const MEANINGS: ReadonlyMap<string, string> = new Map([
 
 export function consentPage(shown: ConsentPage): string {
   const { host, action, proof, person, tenant, scopes, tools, until } = shown;
-  const rights = scopes.map((scope) => `<li><code>${escaped(scope)}</code>: ${MEANINGS.get(scope) ?? ''}</li>`);
+  const rights = scopes.map(
+    (scope) => `<li><code>${escaped(scope)}</code>: ${MEANINGS.get(scope) ?? ''}</li>`,
+  );
   return page(
     'Allow access',
     `<h1>Allow this host to use your tools?</h1><dl>${hostPart(host)}<dt>You are</dt><dd>${escaped(person)}</dd><dt>Tenant</dt><dd>${escaped(tenant)}</dd><dt>It may</dt><dd><ul>${rights.join('')}</ul></dd><dt>Tools</dt><dd>${escaped(tools)}</dd><dt>Until</dt><dd>${escaped(until)}, or until the host signs out</dd></dl><p class="warning">Allow it only if you have just asked this host to connect.</p><form method="post" action="${escaped(action)}"><input type="hidden" name="proof" value="${escaped(proof)}"><button name="act" value="allow">Allow</button> <button name="act" value="deny">Deny</button></form>`,

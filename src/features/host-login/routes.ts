@@ -29,7 +29,11 @@ type Own = NonNullable<HostRoutesOptions['own']>;
 const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const SERVER_METADATA = '/.well-known/oauth-authorization-server';
 /** Some hosts look under the path of the resource, or where OpenID providers have it (claude-ai-mcp 376). */
-const SERVER_METADATA_PATHS = [SERVER_METADATA, `${SERVER_METADATA}/mcp`, '/.well-known/openid-configuration'];
+const SERVER_METADATA_PATHS = [
+  SERVER_METADATA,
+  `${SERVER_METADATA}/mcp`,
+  '/.well-known/openid-configuration',
+];
 const MINUTE_MS = 60_000;
 /** Calls in a minute over all processes; each leaves a record that ends by itself. */
 const MOST = { register: 60, authorize: 120, sign_in: 300, token: 1_200 } as const;
@@ -92,17 +96,21 @@ function get(app: App, urls: readonly string[], document: (request: ApiRequest) 
 
 /** The document without a path is that of `/mcp`: some hosts leave the path out (kernel-mcp-server 91). */
 function resourceMetadata(app: App, { publicUrl, issuer, scopes, own }: HostRoutesOptions): void {
-  get(app, ['', '/mcp', '/mcp/:server'].map((path) => RESOURCE_METADATA + path), (request) => {
-    const { server } = request.params as { server?: string };
-    const path = server === undefined ? '/mcp' : `/mcp/${encodeURIComponent(server)}`;
-    return {
-      resource: publicUrl + path,
-      authorization_servers: [issuer],
-      ...(own !== null && { scopes_supported: scopes }),
-      bearer_methods_supported: ['header'],
-      resource_name: 'Adjutant',
-    };
-  });
+  get(
+    app,
+    ['', '/mcp', '/mcp/:server'].map((path) => RESOURCE_METADATA + path),
+    (request) => {
+      const { server } = request.params as { server?: string };
+      const path = server === undefined ? '/mcp' : `/mcp/${encodeURIComponent(server)}`;
+      return {
+        resource: publicUrl + path,
+        authorization_servers: [issuer],
+        ...(own !== null && { scopes_supported: scopes }),
+        bearer_methods_supported: ['header'],
+        resource_name: 'Adjutant',
+      };
+    },
+  );
 }
 
 /** Written here and not by the library, so that a look at it loads nothing (RFC 8414). */
@@ -221,10 +229,21 @@ async function spare(records: HostRecords, what: keyof typeof MOST): Promise<voi
 }
 
 function refusedPage(reply: ApiReply, text: string, status: number): ApiReply {
-  return reply.code(status).headers(PAGE_HEADERS).serializer(String).send(errorPage(`${text}.`));
+  return reply
+    .code(status)
+    .headers(PAGE_HEADERS)
+    .serializer(String)
+    .send(errorPage(`${text}.`));
 }
 
-const AUTHORIZE_MEMBERS = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'code_challenge_method'];
+const AUTHORIZE_MEMBERS = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+];
 
 /** What hosts ask for beyond that is left out: OpenID scopes, prompts, nonces. Without a scope they ask for all. */
 function authorizeQuery(url: string, { publicUrl, scopes }: HostRoutesOptions): URLSearchParams {

@@ -19,10 +19,7 @@ export function createHostTokens(
 
   /** The principal of a token's payload, as the grant and its holder are now. */
   async function holderOf({ grantId = '', accountId, scope }: StoredPayload): Promise<Admission> {
-    const [grant, holder] = await Promise.all([
-      grants.find(grantId),
-      holders.principalOf(String(accountId)),
-    ]);
+    const [grant, holder] = await Promise.all([grants.find(grantId), holders.principalOf(String(accountId))]);
     // @guard host-grant-alive
     if (grant === undefined || holder === null) return WRONG;
     return { kind: 'admitted', principal: attenuated(holder, String(scope)) };

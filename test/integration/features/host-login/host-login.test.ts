@@ -18,7 +18,9 @@ import {
   startHostService,
   statusOf,
 } from '../../../support/host-login.ts';
-import { createStranger } from '../../../support/oidc.ts';
+import { createDocumentFetch } from '../../../../src/features/host-login/client-metadata.ts';
+import { PrivateAddress } from '../../../../src/platform/bounds/outgoing-request.ts';
+import { createStranger, startOidcScene } from '../../../support/oidc.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
 describe('a host', () => {
@@ -88,13 +90,18 @@ describe('a host', () => {
       `Bearer resource_metadata="${service.url}/.well-known/oauth-protected-resource/mcp", scope="read submit cancel"`,
     );
     for (const path of ['', '/mcp', '/mcp/peer']) {
-      const document = await (await fetch(`${service.url}/.well-known/oauth-protected-resource${path}`)).json();
+      const document = await (
+        await fetch(`${service.url}/.well-known/oauth-protected-resource${path}`)
+      ).json();
       expect(document).toMatchObject({
         resource: service.url + (path === '' ? '/mcp' : path),
         authorization_servers: [service.url],
       });
     }
-    expect(await metadata()).toMatchObject({ issuer: service.url, code_challenge_methods_supported: ['S256'] });
+    expect(await metadata()).toMatchObject({
+      issuer: service.url,
+      code_challenge_methods_supported: ['S256'],
+    });
     expect((await fetch(`${service.url}/v1/requests`)).headers.get('www-authenticate')).toBe('Bearer');
   });
 
@@ -169,7 +176,10 @@ describe('a host', () => {
   test.each([
     ['a redirect to another host', { redirect_uri: 'https://evil.example/callback' }],
     ['a redirect with another path', { redirect_uri: 'http://127.0.0.1:4711/other' }],
-    ['a redirect to a loopback name that it did not register', { redirect_uri: 'http://localhost:4711/callback' }],
+    [
+      'a redirect to a loopback name that it did not register',
+      { redirect_uri: 'http://localhost:4711/callback' },
+    ],
     ['an unknown client', { client_id: 'nobody' }],
   ])('is never sent on with %s', async (_, changes) => {
     const answer = await fetch(authorizeUrl(await registered(), changes), { redirect: 'manual' });
@@ -191,7 +201,11 @@ describe('a host', () => {
   // VS Code (vscode 278512) takes another port than it registered; Cursor mixes https, loopback and its own scheme;
   // claude.ai asks for a scope of its own, and ChatGPT for OpenID's.
   test('may register as real hosts do, and returns on any loopback port', async () => {
-    const redirects = ['https://vscode.dev/redirect', 'http://127.0.0.1/', 'cursor://anysphere.cursor-mcp/oauth/callback'];
+    const redirects = [
+      'https://vscode.dev/redirect',
+      'http://127.0.0.1/',
+      'cursor://anysphere.cursor-mcp/oauth/callback',
+    ];
     const answer = await register({
       redirect_uris: redirects,
       client_name: 'Code',
@@ -223,7 +237,12 @@ describe('a host', () => {
     expect(html).toContain('<strong>evil.example</strong>');
     expect(html).not.toContain('<img');
     const policy = shown.headers.get('content-security-policy') ?? '';
-    for (const part of ["frame-ancestors 'none'", "form-action 'self'", "script-src 'none'", "default-src 'none'"])
+    for (const part of [
+      "frame-ancestors 'none'",
+      "form-action 'self'",
+      "script-src 'none'",
+      "default-src 'none'",
+    ])
       expect(policy).toContain(part);
     expect(shown.headers.get('x-frame-options')).toBe('DENY');
   });
@@ -278,12 +297,81 @@ describe('a host', () => {
   });
 });
 
+describe('a person who logs in at the issuer for a host', () => {
+  const redis = useRedis();
+  const scene = shared(async () => startOidcScene(redis.url, {}, {}));
+  const ADA = { rights: 'read submit', company: 'acme', nickname: 'Ada L.' };
+
+  test('consents under the own name and tenant, and is not signed in at the console by it', async () => {
+    await scene.set({ claims: ADA, refuse: false });
+    const { url } = scene.service;
+    const host = createHost();
+    await auth(host, { serverUrl: `${url}/mcp` });
+    const browser = createStranger();
+    const page = await openLogin(browser, host.sentTo());
+    const html = await (await browser.get(page)).text();
+    expect(html).toContain('Sign in with Example');
+    expect(await browser.follow(`${page}/issuer`, /\/oauth\/interaction\/[^/]+$/)).toBe(page);
+    expect(browser.cookie(/^adjutant_session/)).toBeUndefined();
+    const consentHtml = await (await browser.get(page)).text();
+    for (const text of ['Ada L.', 'acme', '<code>read</code>', '<code>submit</code>'])
+      expect(consentHtml).toContain(text);
+    const back = await onward(
+      browser,
+      await browser.post(page, { act: 'allow', proof: proofIn(consentHtml) }),
+    );
+    const authorizationCode = back.searchParams.get('code') ?? '';
+    await auth(host, { serverUrl: `${url}/mcp`, authorizationCode });
+    expect(host.held.tokens?.scope).toBe('read submit');
+    expect(await statusOf(`${url}/mcp`, host.held.tokens?.access_token)).toBe(200);
+  });
+
+  // A link must not make a person sign in for a login that somebody else has begun.
+  test('cannot be led into the login of another browser', async () => {
+    await scene.set({ claims: ADA, refuse: false });
+    const { url } = scene.service;
+    const host = createHost();
+    await auth(host, { serverUrl: `${url}/mcp` });
+    const attacker = createStranger();
+    const page = await openLogin(attacker, host.sentTo());
+    const victim = createStranger();
+    expect((await victim.get(`${page}/issuer`)).status).toBe(400);
+    const path = new URL(page).pathname;
+    const end = await victim.follow(`${url}/console/login/oidc?return=${encodeURIComponent(path)}`);
+    expect(end).toBe(`${url}/console/`);
+    expect(await (await attacker.get(page)).text()).toContain('type="password"');
+  });
+});
+
+describe('the document at a client id', () => {
+  const load = (address: string, found: string[] = [], privateAddresses = false) =>
+    createDocumentFetch({ privateAddresses, resolve: async () => found })(address);
+
+  test.each([
+    ['a loopback address', 'https://127.0.0.1/client', []],
+    ['a private address', 'https://10.0.0.7/client', []],
+    ['the metadata service of a cloud', 'https://169.254.169.254/client', []],
+    ['a name of an address inside', 'https://client.example/client', ['192.168.1.1', '::1']],
+  ])('is never loaded from %s', async (_, address, found) => {
+    await expect(load(address, found)).rejects.toThrow(PrivateAddress);
+  });
+
+  test('is never loaded without TLS, and one that fails is not asked for again at once', async () => {
+    await expect(load('http://client.example/client')).rejects.toThrow('only https');
+    const fetching = createDocumentFetch({ privateAddresses: false });
+    await expect(fetching('https://127.0.0.1/a')).rejects.toThrow(PrivateAddress);
+    await expect(fetching('https://127.0.0.1/a')).rejects.toThrow('a moment ago');
+  });
+});
+
 describe('a service without host_login', () => {
   const redis = useRedis();
 
   test('has none of its routes, and says nothing of it', async () => {
     await using plain = await startHostService(redis.url, {}, { access: {} });
-    expect((await fetch(`${plain.url}/mcp`, { method: 'POST' })).headers.get('www-authenticate')).toBe('Bearer');
+    expect((await fetch(`${plain.url}/mcp`, { method: 'POST' })).headers.get('www-authenticate')).toBe(
+      'Bearer',
+    );
     for (const path of ['/.well-known/oauth-protected-resource/mcp', '/oauth/authorize', '/oauth/token'])
       expect((await fetch(plain.url + path)).status).toBe(404);
   });
