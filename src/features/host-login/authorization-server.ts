@@ -107,6 +107,8 @@ function configuration({ rules, records, holders }: ServerParts, library: Librar
     Math.max(1, Math.floor((accountEnd(accountId) - Date.now()) / 1_000));
   return {
     adapter: (kind: string) => refusing(records.adapter(kind), library),
+    // Origins of hosts in browsers are those of `/mcp`: the API allows them before this.
+    clientBasedCORS: () => false,
     clientAuthMethods: ['none', 'private_key_jwt'],
     cookies: {
       keys: [secret],

@@ -163,7 +163,8 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
   const pass: Pass = async (request, reply, inner) => {
     const { answer } = await own.server();
     reply.hijack();
-    reply.raw.setHeader('x-content-type-options', 'nosniff');
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value);
     await answer(innerRequest(request, { publicUrl, ...inner }), reply.raw);
     return reply;
   };
