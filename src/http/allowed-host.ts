@@ -83,7 +83,9 @@ export function isMcpPath(url: string): boolean {
 
 /** `/mcp`, and where a host in a browser logs in for it. */
 function isHostPath(url: string): boolean {
-  return isMcpPath(url) || /^\/(?:oauth\/(?:token|register|revoke)|\.well-known\/oauth-[\w/-]+)(?:\?|$)/.test(url);
+  return (
+    isMcpPath(url) || /^\/(?:oauth\/(?:token|register|revoke)|\.well-known\/oauth-[\w/-]+)(?:\?|$)/.test(url)
+  );
 }
 
 /** Without the port: one service may be reached through several. */

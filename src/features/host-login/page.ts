@@ -5,6 +5,7 @@ import { pagePolicy } from '../../http/page-headers.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+html { background: Canvas; color: CanvasText; }
 body { max-width: 34rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.3rem; }
 dt { font-weight: 600; margin-top: .6rem; }
