@@ -32,7 +32,7 @@ export interface ServerParts {
   readonly rules: ServerRules;
   readonly records: HostRecords;
   readonly holders: Holders;
-  /** What all processes of the installation share. */
+  /** The secret that all processes of the installation share. */
   readonly secret: () => Promise<string>;
   /** A fault of this service, for the log. */
   readonly onError: (error: Error) => void;

@@ -49,7 +49,7 @@ export function hostMetadata(given: unknown): Record<string, unknown> {
   };
 }
 
-/** Without characters that turn the direction of a line or hide in it: a name must not look like another text. */
+/** Without characters that turn the direction of a line or hide in it: a name must not imitate another text. */
 function shownName(name: string): string {
   const plain = name
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
@@ -65,7 +65,7 @@ export interface DocumentRules {
 
 const MOST_BYTES = 16 * 1024;
 const LONGEST_MS = 5_000;
-/** A stranger names the address: each request is one that somebody else could have made. */
+/** A stranger names the address: the requests of this service must not harm others. */
 const MOST_AT_ONCE = 8;
 const PAUSE_MS = 30_000;
 const MOST_PAUSED = 1_000;

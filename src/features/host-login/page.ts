@@ -1,5 +1,5 @@
 // The pages of a login: plain HTML without scripts, in which every text from outside is escaped.
-// Must never let a host's words look like the service's own, nor be framed.
+// Must never show a host's text as markup, nor be framed.
 import { createHash } from 'node:crypto';
 import { pagePolicy } from '../../http/page-headers.ts';
 

@@ -1,4 +1,4 @@
-// What the authorization server keeps in Redis: codes, tokens and grants by the hash of their text, each with its end.
+// The records of the authorization server in Redis: codes, tokens and grants by the hash of their text, each with its end.
 // Must never keep a token's text, nor a token that outlives its grant: a grant that is gone ends all that it gave.
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { digestOf } from '../../http/access/key-text.ts';

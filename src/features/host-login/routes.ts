@@ -28,7 +28,7 @@ type Own = NonNullable<HostRoutesOptions['own']>;
 
 const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const SERVER_METADATA = '/.well-known/oauth-authorization-server';
-/** Some hosts look under the path of the resource, or where OpenID providers have it (claude-ai-mcp 376). */
+/** Some hosts search under the path of the resource, or where OpenID providers have it (claude-ai-mcp 376). */
 const SERVER_METADATA_PATHS = [
   SERVER_METADATA,
   `${SERVER_METADATA}/mcp`,
@@ -113,7 +113,7 @@ function resourceMetadata(app: App, { publicUrl, issuer, scopes, own }: HostRout
   );
 }
 
-/** Written here and not by the library, so that a look at it loads nothing (RFC 8414). */
+/** Written here and not by the library, so that reading it loads nothing (RFC 8414). */
 function serverMetadata({ publicUrl, scopes }: HostRoutesOptions): object {
   return {
     issuer: publicUrl,
@@ -246,7 +246,7 @@ const AUTHORIZE_MEMBERS = [
   'code_challenge_method',
 ];
 
-/** What hosts ask for beyond that is left out: OpenID scopes, prompts, nonces. Without a scope they ask for all. */
+/** Other members are left out: OpenID scopes, prompts, nonces. A host without a known scope asks for all. */
 function authorizeQuery(url: string, { publicUrl, scopes }: HostRoutesOptions): URLSearchParams {
   const given = new URL(url, publicUrl).searchParams;
   const taken = new URLSearchParams();

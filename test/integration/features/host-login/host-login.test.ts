@@ -158,8 +158,13 @@ describe('a host', () => {
       const { client_id = '' } = host.held.client ?? {};
       const code = back.searchParams.get('code');
       const answer = await post('/oauth/token', {
-        ...{ grant_type: 'authorization_code', client_id, code, redirect_uri: REDIRECT },
-        ...{ code_verifier: host.held.verifier, resource: mcp(), ...changes },
+        grant_type: 'authorization_code',
+        client_id,
+        code,
+        redirect_uri: REDIRECT,
+        code_verifier: host.held.verifier,
+        resource: mcp(),
+        ...changes,
       });
       return { status: answer.status, ...((await answer.json()) as Partial<Record<string, string>>) };
     };
