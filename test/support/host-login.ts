@@ -1,6 +1,14 @@
 /** A service that MCP hosts log in at, hosts that use the SDK's own OAuth, and the person before the browser.
  *  It must never take a step of a login that a host or browser does not take. */
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { createAccessClient } from '../../src/client/http-client.ts';
@@ -107,4 +115,41 @@ export async function statusOf(url: string, token: string | undefined): Promise<
   });
   await answer.text();
   return answer.status;
+}
+
+type Document = (own: string) => [status: number, body: string];
+
+/** Documents of clients, over TLS with a certificate that this process trusts. */
+export async function startDocuments() {
+  const folder = mkdtempSync(join(tmpdir(), 'adjutant-documents-'));
+  const files = ['-keyout', 'key.pem', '-out', 'cert.pem', '-days', '2'];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...names], {
+    cwd: folder,
+    stdio: 'pipe',
+  });
+  const [key = '', cert = ''] = ['key.pem', 'cert.pem'].map((name) =>
+    readFileSync(join(folder, name), 'utf8'),
+  );
+  rmSync(folder, { recursive: true });
+  setDefaultCACertificates([...getCACertificates('default'), cert]);
+  const served = new Map<string, { document: Document; asked: number }>();
+  const server = createServer({ key, cert }, ({ url = '' }, response) => {
+    const found = served.get(url);
+    if (found === undefined) return void response.writeHead(404).end();
+    found.asked += 1;
+    const [status, body] = found.document(base + url);
+    response.writeHead(status, { 'content-type': 'application/json', location: `${base}/client` }).end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const base = `https://localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    /** Returns the address. */
+    serve(path: string, document: Document): string {
+      served.set(path, { document, asked: 0 });
+      return base + path;
+    },
+    asked: (path: string) => served.get(path)?.asked ?? 0,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
 }

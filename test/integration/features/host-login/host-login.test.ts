@@ -9,6 +9,7 @@ import { eventually } from '../../../support/eventually.ts';
 import {
   consent,
   createHost,
+  startDocuments,
   type Host,
   loggedIn,
   onward,
@@ -366,6 +367,48 @@ describe('the document at a client id', () => {
     const fetching = createDocumentFetch({ privateAddresses: false });
     await expect(fetching('https://127.0.0.1/a')).rejects.toThrow(PrivateAddress);
     await expect(fetching('https://127.0.0.1/a')).rejects.toThrow('a moment ago');
+  });
+});
+
+// As Claude Code does it: the client id is the address of its document (draft-ietf-oauth-client-id-metadata-document).
+describe('a host that is described by a document', () => {
+  const redis = useRedis();
+  const service = shared(async () => startHostService(redis.url, { private_addresses: true }));
+  const documents = shared(startDocuments);
+  const described = (url: string, more: object = {}) => ({
+    client_id: url,
+    client_name: 'Claude Code',
+    redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+    token_endpoint_auth_method: 'none',
+    ...more,
+  });
+
+  test('logs in without a registration, on any loopback port, and its document is loaded once', async () => {
+    const url = documents.serve('/client', (own) => [200, JSON.stringify(described(own))]);
+    const host = createHost();
+    host.held.client = { client_id: url };
+    await loggedIn(service.url, (await service.key()).key, host);
+    expect(await statusOf(`${service.url}/mcp`, host.held.tokens?.access_token)).toBe(200);
+    expect(documents.asked('/client')).toBe(1);
+  });
+
+  test.each<[string, (own: string) => [number, string]]>([
+    ['is that of another client', () => [200, JSON.stringify(described('https://claude.ai/client'))]],
+    ['is elsewhere', () => [302, '']],
+    ['does not end', (own) => [200, JSON.stringify(described(own, { more: 'x'.repeat(20_000) }))]],
+    ['is no JSON', () => [200, '<html>']],
+    ['has no redirect', (own) => [200, JSON.stringify(described(own, { redirect_uris: [] }))]],
+  ])('is refused where the document %s', async (name, answer) => {
+    const url = documents.serve(`/${encodeURIComponent(name)}`, answer);
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id: url,
+      redirect_uri: 'http://127.0.0.1:1/callback',
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    });
+    const refused = await fetch(`${service.url}/oauth/authorize?${query}`, { redirect: 'manual' });
+    expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
   });
 });
 
