@@ -2,7 +2,7 @@
 // Must never take an address of this service from a request.
 import type { ApiFeature } from '../../http/api.ts';
 import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
-import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { digestOf } from '../../http/access/key-text.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { hostMetadata, MetadataFault } from './client-metadata.ts';
 import { type LoadedServer, PATHS, resourceOf } from './authorization-server.ts';
@@ -36,7 +36,9 @@ const SERVER_METADATA_PATHS = [
 ];
 const MINUTE_MS = 60_000;
 /** Calls in a minute over all processes; each leaves a record that ends by itself. */
-const MOST = { register: 60, authorize: 120, sign_in: 300, token: 1_200 } as const;
+const MOST = { register: 300, authorize: 120, sign_in: 300, token: 1_200 } as const;
+/** Most registrations of one address in a minute: a flood leaves capacity for others. */
+const MOST_OF_ADDRESS = 30;
 const LONGEST_QUERY = 4_096;
 
 export function hostLoginRoutes(options: HostRoutesOptions): ApiFeature {
@@ -171,27 +173,26 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
 
   route('GET', PATHS.authorize, async (request, reply) => {
     if (request.url.length > LONGEST_QUERY) return refusedPage(reply, 'The request is too long', 400);
-    if (!(await own.records.within('authorize', MOST.authorize, MINUTE_MS)))
-      return refusedPage(reply, 'Too many logins begin at once: try again in a minute', 429);
+    if (!(await isSpare(own.records, 'authorize'))) return refusedPage(reply, BUSY, 429);
     const query = authorizeQuery(request.url, options);
     return pass(request, reply, { url: `${PATHS.authorize}?${query}`, isFresh: true });
   });
   route('GET', `${PATHS.authorize}/:uid`, async (request, reply) => pass(request, reply, {}));
   route('GET', PATHS.keys, async (request, reply) => pass(request, reply, {}));
   route('POST', PATHS.register, async (request, reply) => {
-    await spare(own.records, 'register');
+    if (!(await isSpare(own.records, 'register', request.ip)))
+      return fault(reply, 429, 'temporarily_unavailable', BUSY);
     try {
       const body = JSON.stringify(hostMetadata(JSON.parse(String(request.body))));
       return await pass(request, reply, { body });
     } catch (error) {
       if (!(error instanceof MetadataFault || error instanceof SyntaxError)) throw error;
-      const fault = { error: 'invalid_client_metadata', error_description: error.message };
-      return reply.code(400).serializer(JSON.stringify).type('application/json').send(fault);
+      return fault(reply, 400, 'invalid_client_metadata', error.message);
     }
   });
   for (const url of [PATHS.token, PATHS.revoke])
     route('POST', url, async (request, reply) => {
-      await spare(own.records, 'token');
+      if (!(await isSpare(own.records, 'token'))) return fault(reply, 429, 'temporarily_unavailable', BUSY);
       return pass(request, reply, { body: tokenBody(String(request.body ?? ''), options) });
     });
 }
@@ -212,7 +213,7 @@ function pageRoutes(app: App, { pages, records }: Own): void {
       exposeHeadRoute: false,
       handler: async (request: ApiRequest, reply: ApiReply) =>
         whileAvailable(async () => {
-          await spare(records, 'sign_in');
+          if (!(await isSpare(records, 'sign_in'))) return refusedPage(reply, BUSY, 429);
           return handler(request, reply);
         }),
     } as never);
@@ -222,11 +223,20 @@ function pageRoutes(app: App, { pages, records }: Own): void {
   route('GET', '/:uid/issuer', pages.toIssuer);
 }
 
-async function spare(records: HostRecords, what: keyof typeof MOST): Promise<void> {
-  if (await records.within(what, MOST[what], MINUTE_MS)) return;
-  throw new DirectiveRefused(
-    problem('too_many_open', { detail: 'Too many hosts log in at once: try again in a minute.' }),
-  );
+/** `address`: counted for it alone as well. */
+async function isSpare(records: HostRecords, what: keyof typeof MOST, address?: string): Promise<boolean> {
+  if (!(await records.within(what, MOST[what], MINUTE_MS))) return false;
+  if (address === undefined) return true;
+  return records.within(`${what}:${digestOf(address)}`, MOST_OF_ADDRESS, MINUTE_MS);
+}
+
+const BUSY = 'Too many hosts log in at once: try again in a minute';
+
+/** In the form of OAuth: a host that reads it as a fault of the server would begin a new login. */
+function fault(reply: ApiReply, status: number, error: string, text: string): ApiReply {
+  if (status === 429) void reply.header('retry-after', MINUTE_MS / 1_000);
+  const body = { error, error_description: text };
+  return reply.code(status).serializer(JSON.stringify).type('application/json').send(body);
 }
 
 function refusedPage(reply: ApiReply, text: string, status: number): ApiReply {

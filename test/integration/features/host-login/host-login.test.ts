@@ -22,6 +22,8 @@ import {
 import { createDocumentFetch } from '../../../../src/features/host-login/client-metadata.ts';
 import { PrivateAddress } from '../../../../src/platform/bounds/outgoing-request.ts';
 import { createStranger, startOidcScene } from '../../../support/oidc.ts';
+import { freePort } from '../../../support/process.ts';
+import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
 describe('a host', () => {
@@ -383,6 +385,21 @@ describe('a host that is described by a document', () => {
     ...more,
   });
 
+  test('may register, and not again and again', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async () =>
+        fetch(`${service.url}/oauth/register`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ redirect_uris: [REDIRECT] }),
+        }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(30);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  });
+
   test('logs in without a registration, on any loopback port, and its document is loaded once', async () => {
     const url = documents.serve('/client', (own) => [200, JSON.stringify(described(own))]);
     const host = createHost();
@@ -409,6 +426,30 @@ describe('a host that is described by a document', () => {
     });
     const refused = await fetch(`${service.url}/oauth/authorize?${query}`, { redirect: 'manual' });
     expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
+  });
+});
+
+describe('a service with an authorization server of its operator', () => {
+  const redis = useRedis();
+
+  test('names that one, and is none itself', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const jwt = {
+      issuer: 'https://issuer.example',
+      audience: `${url}/mcp`,
+      jwks_url: 'http://127.0.0.1:9/keys',
+    };
+    const host_login = { public_url: url, authorization_server: 'jwt' };
+    const config = { access: { jwt, host_login } };
+    await using service = await startService({ redisUrl: redis.url, roles: { api: true }, port, config });
+    const document = await (await fetch(`${service.url}/.well-known/oauth-protected-resource/mcp`)).json();
+    expect(document).toMatchObject({ resource: jwt.audience, authorization_servers: [jwt.issuer] });
+    expect((await fetch(`${url}/.well-known/oauth-authorization-server`)).status).toBe(404);
+    const other = { access: { jwt: { ...jwt, audience: 'all' }, host_login } };
+    await expect(startService({ redisUrl: redis.url, config: other })).rejects.toThrow(
+      'public_url with /mcp',
+    );
   });
 });
 
