@@ -74,7 +74,6 @@ export function createHostLoginPages(parts: HostLoginParts) {
     const text = secret === null ? null : await records.get('person', secret);
     if (secret === null || text === null) return null;
     const [forUid, account] = JSON.parse(text) as [string, Account];
-    // @guard host-login-bound
     const principal = forUid === uid ? await holders.principalOf(account) : null;
     return principal === null ? null : { secret, account, principal };
   }

@@ -104,7 +104,6 @@ export function createHostRecords(
     async consume(id) {
       const leftMs = Math.max(1, await connection.pttl(keyOf(kind, id)));
       const first = await connection.set(usedKey(kind, id), now(), 'PX', leftMs, 'NX');
-      // @guard host-code-once
       if (first === null && kind !== 'RefreshToken') throw new UseRefused('it was used already', false);
       const grant = kind === 'RefreshToken' ? await grantOf(kind, id) : undefined;
       if (grant === undefined) return;

@@ -20,7 +20,6 @@ export function createHostTokens(
   /** The principal of a token's payload, as the grant and its holder are now. */
   async function holderOf({ grantId = '', accountId, scope }: StoredPayload): Promise<Admission> {
     const [grant, holder] = await Promise.all([grants.find(grantId), holders.principalOf(String(accountId))]);
-    // @guard host-grant-alive
     if (grant === undefined || holder === null) return WRONG;
     return { kind: 'admitted', principal: attenuated(holder, String(scope)) };
   }
@@ -31,7 +30,6 @@ export function createHostTokens(
     // Redis ends it by its own clock; the library's end is what the host was told.
     if (payload === undefined || Number(exp) * 1_000 <= Date.now()) return WRONG;
     const at = resourceOf(publicUrl, publicUrl + url);
-    // @guard host-audience
     if (at === null || (at !== aud && aud !== `${publicUrl}/mcp`)) return WRONG;
     const admission = await holderOf(payload);
     // An answer that lasts goes on past the end of its token, as long as the login does.
