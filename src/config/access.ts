@@ -124,7 +124,7 @@ const hostLoginSchema = z.strictObject({
     .register(notes, {
       description: 'Most scopes that a host can be granted; never more than its person has.',
     }),
-  token_ms: z.int().min(1_000).max(LONGEST_TOKEN_MS).default(LONGEST_TOKEN_MS).register(notes, {
+  token_ms: z.int().min(300_000).max(LONGEST_TOKEN_MS).default(LONGEST_TOKEN_MS).register(notes, {
     description: 'Lifetime of an access token. Hosts renew it by themselves.',
     unit: 'ms',
   }),

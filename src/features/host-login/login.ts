@@ -9,6 +9,7 @@ import type { Principal } from '../../http/access/principal.ts';
 import type { ApiReply, ApiRequest } from '../../http/app.ts';
 import { isSameOrigin, loginCookie } from '../../http/session-cookie.ts';
 import { LOGIN_MS } from '../../http/access/login-seal.ts';
+import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { INTERACTION_S, type LoadedServer, PATHS } from './authorization-server.ts';
 import { type Account, accountEnd, type Holders } from './holder.ts';
 import { innerRequest } from './inner-request.ts';
@@ -59,10 +60,10 @@ export function createHostLoginPages(parts: HostLoginParts) {
     const { uid } = request.params as { uid: string };
     const interaction = await provider
       .interactionDetails(innerRequest(request, { publicUrl }), reply.raw)
-      .catch(() => null);
+      .catch(unlessRedisIsAway);
     if (interaction === null || interaction.uid !== uid) return null;
-    const client = await provider.Client.find(interaction.params['client_id']);
-    if (client === undefined) return null;
+    const client = await provider.Client.find(interaction.params['client_id']).catch(unlessRedisIsAway);
+    if (client === undefined || client === null) return null;
     const document = client.clientId.startsWith('https://') ? client.clientId : null;
     const redirect = String(interaction.params['redirect_uri']);
     const host = { name: client.clientName ?? '', document, redirect };
@@ -191,6 +192,12 @@ export function createHostLoginPages(parts: HostLoginParts) {
       return uid === undefined ? null : signIn(uid, holders.ofPerson(principal));
     },
   };
+}
+
+/** Another error means that the login has ended, or that the host is not described any more. */
+function unlessRedisIsAway(error: unknown): null {
+  if (isRedisAway(error)) throw error;
+  return null;
 }
 
 /** Never more than the principal has. */

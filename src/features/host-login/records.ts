@@ -47,7 +47,7 @@ export class UseRefused extends Error {
 /** Hosts renew one token in parallel calls, and a lost answer is asked for again: until then a repeat is no theft. */
 export const REPEAT_MS = 30_000;
 /** Most renewals of one login in an hour. */
-const MOST_RENEWALS = 60;
+const MOST_RENEWALS = 100;
 const HOUR_MS = 3_600_000;
 /** A client that was registered and never used. */
 const UNUSED_MS = HOUR_MS;
