@@ -78,10 +78,14 @@ export function createStranger(): Stranger {
     return jar;
   };
 
-  async function send(url: string, init: RequestInit = {}): Promise<Response> {
+  async function send(
+    url: string,
+    init: RequestInit = {},
+    more: Record<string, string> = {},
+  ): Promise<Response> {
     const jar = jarOf(url);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = { ...init.headers, ...(cookie !== '' && { cookie }) };
+    const headers = { ...more, ...(cookie !== '' && { cookie }) };
     const response = await fetch(url, { ...init, redirect: 'manual', headers });
     for (const line of response.headers.getSetCookie()) {
       set.push(line);
@@ -99,11 +103,7 @@ export function createStranger(): Stranger {
   return {
     get,
     post: async (url, form) =>
-      send(url, {
-        method: 'POST',
-        headers: { origin: new URL(url).origin },
-        body: new URLSearchParams(form),
-      }),
+      send(url, { method: 'POST', body: new URLSearchParams(form) }, { origin: new URL(url).origin }),
     set,
     async follow(url, stopAt = /\/console\/(?!login)/) {
       for (let left = MOST_STEPS, at = url; left > 0; left -= 1) {

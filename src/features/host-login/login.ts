@@ -62,10 +62,10 @@ export function createHostLoginPages(parts: HostLoginParts) {
       .interactionDetails(innerRequest(request, { publicUrl }), reply.raw)
       .catch(unlessRedisIsAway);
     if (interaction === null || interaction.uid !== uid) return null;
-    const client = await provider.Client.find(interaction.params['client_id']).catch(unlessRedisIsAway);
+    const client = await provider.Client.find(interaction.params.client_id).catch(unlessRedisIsAway);
     if (client === undefined || client === null) return null;
     const document = client.clientId.startsWith('https://') ? client.clientId : null;
-    const redirect = String(interaction.params['redirect_uri']);
+    const redirect = interaction.params.redirect_uri;
     const host = { name: client.clientName ?? '', document, redirect };
     return { interaction, client, host, action: `${PATHS.interaction}/${uid}` };
   }
@@ -117,7 +117,7 @@ export function createHostLoginPages(parts: HostLoginParts) {
   }
 
   async function shownTools({ interaction }: OpenLogin, principal: Principal): Promise<string> {
-    const [, server] = /\/mcp\/([^/]+)$/.exec(String(interaction.params['resource'])) ?? [];
+    const [, server] = /\/mcp\/([^/]+)$/.exec(interaction.params.resource) ?? [];
     const all = await toolsOf(principal);
     const names = all.filter((name) => server === undefined || name.startsWith(`${server}.`));
     const more = names.length - MOST_TOOLS;
@@ -160,7 +160,7 @@ export function createHostLoginPages(parts: HostLoginParts) {
     // First what ends by itself: a death between leaves a client without a login.
     await records.keepClient(clientId, accountEnd(account));
     const grant = new provider.Grant({ accountId: account, clientId });
-    const resource = String(login.interaction.params['resource']);
+    const resource = login.interaction.params.resource;
     grant.addResourceScope(resource, granted.join(' '));
     if (rest.length > 0) grant.rejectResourceScope(resource, rest.join(' '));
     const grantId = await grant.save();
@@ -202,7 +202,7 @@ function unlessRedisIsAway(error: unknown): null {
 
 /** Never more than the principal has. */
 function grantable({ interaction }: OpenLogin, { scopes }: Principal) {
-  const asked = String(interaction.params['scope'] ?? '').split(' ');
+  const asked = interaction.params.scope.split(' ');
   return {
     granted: asked.filter((each) => scopes.has(each)),
     rest: asked.filter((each) => !scopes.has(each)),

@@ -4,7 +4,8 @@ declare module 'oidc-provider' {
 
   export interface Interaction {
     readonly uid: string;
-    readonly params: Readonly<Record<string, unknown>>;
+    /** As the routes of this folder write them: each is there, and once. */
+    readonly params: Readonly<Record<'client_id' | 'redirect_uri' | 'resource' | 'scope', string>>;
   }
 
   export interface Client {

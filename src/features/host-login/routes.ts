@@ -183,7 +183,7 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
     if (!(await isSpare(own.records, 'register', request.ip)))
       return fault(reply, 429, 'temporarily_unavailable', BUSY);
     try {
-      const body = JSON.stringify(hostMetadata(JSON.parse(String(request.body))));
+      const body = JSON.stringify(hostMetadata(JSON.parse(textOf(request))));
       return await pass(request, reply, { body });
     } catch (error) {
       if (!(error instanceof MetadataFault || error instanceof SyntaxError)) throw error;
@@ -193,7 +193,7 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
   for (const url of [PATHS.token, PATHS.revoke])
     route('POST', url, async (request, reply) => {
       if (!(await isSpare(own.records, 'token'))) return fault(reply, 429, 'temporarily_unavailable', BUSY);
-      return pass(request, reply, { body: tokenBody(String(request.body ?? ''), options) });
+      return pass(request, reply, { body: tokenBody(textOf(request), options) });
     });
 }
 
@@ -221,6 +221,11 @@ function pageRoutes(app: App, { pages, records }: Own): void {
   route('GET', '/:uid', pages.show);
   route('POST', '/:uid', pages.act);
   route('GET', '/:uid/issuer', pages.toIssuer);
+}
+
+/** The body, as `takeForms` leaves it. */
+function textOf({ body }: ApiRequest): string {
+  return typeof body === 'string' ? body : '';
 }
 
 /** `address`: counted for it alone as well. */
@@ -257,17 +262,17 @@ const AUTHORIZE_MEMBERS = [
 ];
 
 /** Other members are left out: OpenID scopes, prompts, nonces. A host without a known scope asks for all. */
-function authorizeQuery(url: string, { publicUrl, scopes }: HostRoutesOptions): URLSearchParams {
+function authorizeQuery(url: string, { publicUrl, scopes }: HostRoutesOptions): string {
   const given = new URL(url, publicUrl).searchParams;
   const taken = new URLSearchParams();
   for (const name of AUTHORIZE_MEMBERS) for (const value of given.getAll(name)) taken.append(name, value);
   const asked = new Set(given.getAll('scope').join(' ').split(' '));
   const known = scopes.filter((scope) => asked.has(scope));
   taken.set('scope', (known.length === 0 ? scopes : known).join(' '));
-  const resources = given.getAll('resource');
-  for (const resource of resources.length === 0 ? [`${publicUrl}/mcp`] : resources)
-    taken.append('resource', resourceOf(publicUrl, resource) ?? resource);
-  return taken;
+  // Of several the first: a token is for one resource.
+  const resource = given.get('resource') ?? `${publicUrl}/mcp`;
+  taken.set('resource', resourceOf(publicUrl, resource) ?? resource);
+  return taken.toString();
 }
 
 /** Hosts write a resource with a slash or a query, and scopes that they asked for and did not get. */

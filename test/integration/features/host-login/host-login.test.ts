@@ -424,7 +424,7 @@ describe('a host that is described by a document', () => {
       code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
       code_challenge_method: 'S256',
     });
-    const refused = await fetch(`${service.url}/oauth/authorize?${query}`, { redirect: 'manual' });
+    const refused = await fetch(`${service.url}/oauth/authorize?${query.toString()}`, { redirect: 'manual' });
     expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
   });
 });
