@@ -96,6 +96,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'features/model-endpoint',
   ],
+  'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -127,6 +128,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http/mcp',
     'features/model-endpoint',
     'features/foreign-runs',
+    'features/host-login',
   ],
   'cli/doctor': [
     'contract',
@@ -202,6 +204,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(fastify|@fastify\/|fastify-)/, ['http/']],
   [/^jose($|\/)/, ['http/access/']],
   [/^openid-client($|\/)/, ['http/access/']],
+  [/^oidc-provider$/, ['features/host-login/']],
   [/^aws4fetch$/, ['features/archive/', 'models/']],
   [/^@marcbachmann\/cel-js$/, ['platform/expression/']],
   [/^croner$/, ['features/schedules/']],
@@ -214,8 +217,8 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^pino($|\/)/, ['platform/telemetry/', 'service/']],
 ];
 
-/** Each client of model providers takes memory, and a process uses few of them. */
-const LAZY_LIBRARIES = /^@ai-sdk\/(?!provider$)/;
+/** Each client of model providers takes memory, and a process uses few of them; few services log hosts in. */
+const LAZY_LIBRARIES = /^(?:@ai-sdk\/(?!provider$)|oidc-provider$)/;
 
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/', 'testing/'];
 

@@ -1,6 +1,7 @@
 // Who else may use the API beside keys: tokens of an issuer, and people who log in at one.
 // Must never accept an address of keys that others on the way can change.
 import * as z from 'zod';
+import { SCOPES } from '../contract/access/access.ts';
 import { notes } from './notes.ts';
 
 /** http only to this machine. */
@@ -97,6 +98,64 @@ const oidcSchema = z.strictObject({
   }),
 });
 
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const LONGEST_TOKEN_MS = 10 * 60 * 1_000;
+/** An administrator's rights are not for a host that reads what strangers write. */
+const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+
+const hostLoginSchema = z.strictObject({
+  public_url: z
+    .url()
+    .regex(KEYS_ADDRESS, 'must begin with https://, or with http:// and an address of this machine')
+    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com')
+    .register(notes, {
+      description: 'The address at which hosts and browsers reach this service; hosts use it with `/mcp`.',
+    }),
+  authorization_server: z.enum(['adjutant', 'jwt']).default('adjutant').register(notes, {
+    description: 'Where hosts get their tokens.',
+    special:
+      '`adjutant` = from this service; `jwt` = from the issuer of `access.jwt`, where `access.jwt.audience` is `public_url` with `/mcp`',
+  }),
+  scopes: z
+    .array(z.enum(HOST_SCOPES))
+    .min(1)
+    .max(HOST_SCOPES.length)
+    .default(['read', 'submit', 'cancel'])
+    .register(notes, {
+      description: 'Most scopes that a host can be granted; never more than its person has.',
+    }),
+  token_ms: z.int().min(300_000).max(LONGEST_TOKEN_MS).default(LONGEST_TOKEN_MS).register(notes, {
+    description: 'Lifetime of an access token. Hosts renew it by themselves.',
+    unit: 'ms',
+  }),
+  key_login_ms: z
+    .int()
+    .min(60_000)
+    .max(90 * DAY_MS)
+    .default(30 * DAY_MS)
+    .register(notes, {
+      description: 'Lifetime of a login with a key; revoking the key ends it at once.',
+      unit: 'ms',
+    }),
+  person_login_ms: z
+    .int()
+    .min(60_000)
+    .max(90 * DAY_MS)
+    .default(LONGEST_SESSION_MS)
+    .register(notes, {
+      description:
+        'Lifetime of a login through `access.oidc`; a person locked out at the issuer keeps it until its end.',
+      unit: 'ms',
+    }),
+  private_addresses: z.boolean().default(false).register(notes, {
+    description:
+      'Whether metadata documents of hosts may be at addresses that are not on the public internet.',
+    special: 'true = also loopback, private and link-local addresses',
+  }),
+});
+
+export type HostLogin = z.output<typeof hostLoginSchema>;
+
 export const accessSections = {
   access: z
     .strictObject({
@@ -109,6 +168,26 @@ export const accessSections = {
           'A login for the people who use the console. With it, every call needs a key, a token or a session.',
         fallback: 'none',
       }),
+      host_login: hostLoginSchema.optional().register(notes, {
+        description:
+          'A [login for MCP hosts](host-login.md), as claude.ai and ChatGPT need it. With it, every call needs a key or a token.',
+        fallback: 'none',
+      }),
+    })
+    .superRefine(({ jwt, oidc, host_login: hosts }, context) => {
+      if (hosts === undefined) return;
+      const fault = (path: string, message: string): void =>
+        context.addIssue({ code: 'custom', path: ['host_login', path], message });
+      if (hosts.authorization_server === 'jwt' && jwt === undefined)
+        fault('authorization_server', 'needs access.jwt, whose issuer gives the tokens');
+      if (
+        hosts.authorization_server === 'jwt' &&
+        jwt !== undefined &&
+        jwt.audience !== `${hosts.public_url}/mcp`
+      )
+        fault('authorization_server', 'needs an access.jwt.audience that is public_url with /mcp');
+      if (oidc !== undefined && oidc.redirect_base !== hosts.public_url)
+        fault('public_url', 'must be access.oidc.redirect_base, so that a login comes back to it');
     })
     .prefault({})
     .register(notes, { description: 'Who may use the API, beside keys.' }),

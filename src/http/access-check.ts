@@ -43,6 +43,8 @@ export interface Caller {
   readonly untilAt?: number;
   /** The source of the person's claims. Absent: the session represents a key. */
   readonly source?: PersonSource;
+  /** The admission of an answer that has begun. Absent: that of the credential. */
+  readonly stays?: () => Promise<Admission>;
 }
 
 const callers = new WeakMap<FastifyRequest, Caller | 'open'>();
@@ -52,8 +54,18 @@ export function callerOf(request: FastifyRequest): Caller | 'open' | null {
   return callers.get(request) ?? null;
 }
 
+/** Access tokens of MCP hosts. */
+export interface HostTokens {
+  /** The token in an Authorization header; null: it has not the form of one. */
+  tokenIn(authorization: string): string | null;
+  /** `stays`: the admission of an answer that has begun. */
+  admit(token: string, url: string): Promise<Admission & { readonly stays?: () => Promise<Admission> }>;
+}
+
 /** Lets in by key or token, and a browser by its session. */
 export interface Doors {
+  /** null: hosts cannot log in. Default: null. */
+  readonly hosts?: HostTokens | null;
   readonly gate: Gate;
   readonly sessions: Sessions;
   readonly others: OtherTenants;
@@ -75,7 +87,7 @@ export function checkAccess(app: App, doors: Doors | null): SeesDetails {
       if (refusal !== undefined || caller === null || caller === 'open') return done(refusal);
       if (mayLast(request)) {
         const { id, look } = credentialOf(request, doors);
-        answers.watch(raw, id, look);
+        answers.watch(raw, id, caller.stays ?? look);
       }
       actingAs(request, caller.principal, doors.others, done);
     });
@@ -107,17 +119,22 @@ function takeOwnTenant({ query, routeOptions }: FastifyRequest): void {
   if (ofTenant && (query as { tenant?: unknown }).tenant === DEFAULT_TENANT) takenTenant(query);
 }
 
+type CredentialAdmission = SessionAdmission & Pick<Caller, 'stays'>;
+
 interface Credential {
   /** Two of the same caller are the same; '' where it brought none. */
   readonly id: string;
-  readonly look: () => SessionAdmission | Promise<SessionAdmission>;
+  readonly look: () => CredentialAdmission | Promise<CredentialAdmission>;
   /** Undefined: it may count for this request. */
   readonly refusal?: Error | undefined;
 }
 
 /** A key counts before a session: who sends one means it. */
-function credentialOf(request: FastifyRequest, { gate, sessions }: Doors): Credential {
+function credentialOf(request: FastifyRequest, { gate, sessions, hosts = null }: Doors): Credential {
   const { authorization } = request.headers;
+  const token = authorization === undefined ? null : (hosts?.tokenIn(authorization) ?? null);
+  if (token !== null && hosts !== null)
+    return { id: `host ${token}`, look: async () => hosts.admit(token, request.url) };
   const session = authorization === undefined ? sessionOf(request) : null;
   if (session !== null)
     return {
@@ -185,7 +202,7 @@ interface Asked {
   readonly refusal: Error | undefined;
 }
 
-async function settleLate(asked: Asked, admission: Promise<SessionAdmission>, done: Done): Promise<void> {
+async function settleLate(asked: Asked, admission: Promise<CredentialAdmission>, done: Done): Promise<void> {
   let refusal: Error | undefined;
   try {
     refusal = settled(asked, await whileAvailable(() => admission));
@@ -196,7 +213,7 @@ async function settleLate(asked: Asked, admission: Promise<SessionAdmission>, do
 }
 
 /** The refusal; undefined: the request goes on. */
-function settled({ request, rule, refusal }: Asked, admission: SessionAdmission): Error | undefined {
+function settled({ request, rule, refusal }: Asked, admission: CredentialAdmission): Error | undefined {
   if (admission.kind === 'open') {
     callers.set(request, 'open');
     return undefined;
@@ -204,8 +221,13 @@ function settled({ request, rule, refusal }: Asked, admission: SessionAdmission)
   if (admission.kind === 'refused')
     return rule === 'public' ? undefined : unauthorized(isOfSession(request) ? 'ended' : admission.reason);
   if (refusal !== undefined) return refusal;
-  const { principal, untilAt, source } = admission;
-  callers.set(request, { principal, ...(untilAt !== undefined && { untilAt }), ...(source && { source }) });
+  const { principal, untilAt, source, stays } = admission;
+  callers.set(request, {
+    principal,
+    ...(untilAt !== undefined && { untilAt }),
+    ...(source && { source }),
+    ...(stays && { stays }),
+  });
   if (rule === 'public') return undefined;
   const { also = rule, forOperators = false } = request.routeOptions.config as RuledConfig;
   return (

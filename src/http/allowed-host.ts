@@ -41,7 +41,7 @@ export function refuseOtherHosts(app: App, { names: allowed, mcpOrigins }: Allow
     // Browsers send the Origin of the page: a page of another site may not even send requests blindly.
     const { origin } = headers;
     const isOther = origin !== undefined && !allowed.has(originName(origin));
-    const isMcpHost = isOther && mcpOrigins.has(origin) && isMcpPath(url);
+    const isMcpHost = isOther && mcpOrigins.has(origin) && isHostPath(url);
     done(isOther && !isMcpHost ? refusal('Origin') : undefined);
   });
 }
@@ -57,14 +57,14 @@ interface AllowedCallers {
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * Lets MCP hosts in a browser call `/mcp` from the origins that the operator named (CORS). Cookies never count there: a
+ * Lets MCP hosts in a browser call `/mcp`, and log in for it, from the origins that the operator named (CORS). Cookies never count there: a
  * host sends its key in `Authorization`. Register it before keys are checked: a preflight has none.
  */
 export function allowMcpOrigins(app: App, origins: ReadonlySet<string>): void {
   if (origins.size === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
     const { method, url, headers } = request;
-    if (!isMcpPath(url)) return done();
+    if (!isHostPath(url)) return done();
     reply.header('vary', 'Origin');
     if (headers.origin === undefined || !origins.has(headers.origin)) return done();
     reply.header('access-control-allow-origin', headers.origin);
@@ -79,6 +79,13 @@ export function allowMcpOrigins(app: App, origins: ReadonlySet<string>): void {
 
 export function isMcpPath(url: string): boolean {
   return /^(?:\/runs\/[^/?]*)?\/mcp(?:[/?]|$)/.test(url);
+}
+
+/** `/mcp`, and where a host in a browser logs in for it. */
+function isHostPath(url: string): boolean {
+  return (
+    isMcpPath(url) || /^\/(?:oauth\/(?:token|register|revoke)|\.well-known\/oauth-[\w/-]+)(?:\?|$)/.test(url)
+  );
 }
 
 /** Without the port: one service may be reached through several. */

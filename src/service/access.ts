@@ -10,7 +10,7 @@ import { createKeyService } from '../http/access/key-service.ts';
 import { createKeyUses } from '../http/access/key-uses.ts';
 import { createKnownKeys, type KnownKeys } from '../http/access/known-keys.ts';
 import { createOtherTenants, type OtherTenants } from '../http/access/other-tenants.ts';
-import { createPersons } from '../http/access/persons.ts';
+import { createPersons, type Persons } from '../http/access/persons.ts';
 import { createSessionRecords } from '../http/access/session-records.ts';
 import { createSessions, type Sessions } from '../http/access/sessions.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
@@ -45,6 +45,7 @@ function noting({ version, read }: Pick<KeyRecords, 'version' | 'read'>, tenants
 export interface Access extends Startable {
   readonly gate: Gate;
   readonly sessions: Sessions;
+  readonly persons: Persons;
   readonly login: LoginDoor | null;
   readonly audit: Audit;
   readonly others: OtherTenants;
@@ -79,12 +80,12 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
   const audit = createAudit(log, onError);
   const { adminKey, insecure, host } = config;
   const closed = !isLoopback(host) && !insecure;
-  const { jwt, oidc } = config.access;
+  const { jwt, oidc, host_login: hosts } = config.access;
   const knowsTenant = (name: string): boolean =>
     name === DEFAULT_TENANT || (name !== OTHER_TENANTS && config.tenants.has(name));
   const verifyToken = jwt === undefined ? null : createTokenCheck(jwt, tokenLog(options.logger), knowsTenant);
   const onUse = createKeyUses(records, onError);
-  const isClosed = closed || oidc !== undefined;
+  const isClosed = closed || oidc !== undefined || hosts !== undefined;
   const gate = createGate({ known, adminKey, verifyToken, closed: isClosed, reopens: insecure, onUse });
   // Another issuer or audience is another one to believe: sessions of the one before end with it.
   const persons = createPersons(
@@ -104,6 +105,7 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     gate,
     login: oidc === undefined ? null : createLogin(store, oidc, { knowsTenant, logger: options.logger }),
     sessions: createSessions({ ...sessionParts, audit }),
+    persons,
     audit,
     others: createOtherTenants(audit),
     spend: createKeyBudget(connection, names, store.limitsOf),

@@ -73,6 +73,8 @@ export interface KeySpace {
   sessions(keyId: string): string;
   /** Sorted set of the logins whose callback has come, score = when each may be forgotten, milliseconds since the epoch. */
   readonly spentLogins: string;
+  /** The beginning of every key of logins of MCP hosts, in one slot. */
+  readonly hostLogins: string;
   /** Streams of what callers of a tenant have changed, in the slot of the keys. */
   audit(tenant: string): { readonly changes: string; readonly submissions: string };
   /** Sorted set of requests that have changed, score = when their row of the search index is due, milliseconds since the epoch. */
@@ -210,11 +212,12 @@ function channels(
 
 function accessKeys(
   prefix: string,
-): Pick<KeySpace, 'access' | 'spent' | 'sessions' | 'spentLogins' | 'audit'> {
+): Pick<KeySpace, 'access' | 'spent' | 'sessions' | 'spentLogins' | 'hostLogins' | 'audit'> {
   return {
     access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
     spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,
     spentLogins: `${prefix}:{access}:logins`,
+    hostLogins: `${prefix}:{hosts}:`,
     sessions: (keyId) => `${prefix}:{access}:sessions:${keyId}`,
     audit: (tenant) => {
       const own = tenant === DEFAULT_TENANT ? '' : `:${tenant}`;

@@ -37,10 +37,13 @@ export async function startFixtureService(): Promise<FixtureService> {
 }
 
 /** Outside of a test too. */
-async function untilListed(url: string): Promise<void> {
+export async function untilListed(url: string, key = ''): Promise<void> {
+  const headers = key === '' ? {} : { authorization: `Bearer ${key}` };
   const until = performance.now() + LISTED_WITHIN_MS;
   while (performance.now() < until) {
-    const { tools } = (await (await fetch(`${url}/v1/tools`)).json()) as { tools: readonly unknown[] };
+    const { tools } = (await (await fetch(`${url}/v1/tools`, { headers })).json()) as {
+      tools: readonly unknown[];
+    };
     if (tools.length > 0) return;
     await wait(AGAIN_MS);
   }

@@ -4,6 +4,7 @@ import { startFixtureService } from './fixture-service.ts';
 import { requiredOfServers, type ServerRun, serverRuns, suiteRun } from './suite-run.ts';
 import { AUTH_NOT_PASSED, AUTH_SCENARIOS } from './auth-scenarios.ts';
 import { NOT_PASSED, SCENARIOS } from './scenarios.ts';
+import { asAuthorizationServer } from './authorization.ts';
 import { withStrangers } from './strangers.ts';
 import { refusalsOf, REVISIONS, unexpectedOf } from './server-scenarios.ts';
 
@@ -55,7 +56,7 @@ function printRevision(revision: string, runs: readonly ServerRun[], required: r
 }
 
 const asked = process.argv.slice(2);
-const SIDES = ['client', 'server', 'strangers'];
+const SIDES = ['client', 'server', 'authorization', 'strangers'];
 const sides = asked.length === 0 ? SIDES : asked;
 const scenarios = sides.includes('client')
   ? [...SCENARIOS, ...AUTH_SCENARIOS]
@@ -63,6 +64,7 @@ const scenarios = sides.includes('client')
 const unexpected = [
   ...(scenarios.length > 0 ? await asClient(scenarios) : []),
   ...(sides.includes('server') ? await asServer() : []),
+  ...(sides.includes('authorization') ? await asAuthorizationServer(print) : []),
   ...(sides.includes('strangers') ? await withStrangers(print) : []),
 ];
 for (const line of unexpected) print(line);

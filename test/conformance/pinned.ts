@@ -7,7 +7,12 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
 const FOLDER = resolve('node_modules/.cache/adjutant-conformance');
-const NPM = ['@modelcontextprotocol/inspector@2.12.0', '@ai-sdk/mcp@2.0.99', 'zod@4.6.7'] as const;
+const NPM = [
+  '@modelcontextprotocol/inspector@2.12.0',
+  '@ai-sdk/mcp@2.0.99',
+  'mcp-remote@0.15.1',
+  'zod@4.6.7',
+] as const;
 const PYTHON = ['mcp==2.3.0'] as const;
 const OLDEST_PYTHON = [3, 10] as const;
 
@@ -16,16 +21,17 @@ export type Pinned =
   | { readonly kind: 'ready'; readonly path: string }
   | { readonly kind: 'missing'; readonly why: string };
 
-/** The file of the inspector's command, and the module of the AI SDK's client. */
-export async function pinnedPackages(): Promise<{ inspector: Pinned; aiSdk: Pinned }> {
+/** The file of the inspector's command, the module of the AI SDK's client, and the client of `mcp-remote`. */
+export async function pinnedPackages(): Promise<{ inspector: Pinned; aiSdk: Pinned; mcpRemote: Pinned }> {
   const place = join(FOLDER, 'npm');
   const args = ['install', '--prefix', place, '--ignore-scripts', '--no-audit', '--no-fund', '--save-exact'];
   const failure = await installed(place, async () => run('npm', [...args, ...NPM]));
-  if (failure !== null) return { inspector: failure, aiSdk: failure };
+  if (failure !== null) return { inspector: failure, aiSdk: failure, mcpRemote: failure };
   const require = createRequire(join(place, 'package.json'));
   return {
     inspector: { kind: 'ready', path: join(place, 'node_modules/.bin/mcp-inspector') },
     aiSdk: { kind: 'ready', path: require.resolve('@ai-sdk/mcp') },
+    mcpRemote: { kind: 'ready', path: join(place, 'node_modules/mcp-remote/dist/client.js') },
   };
 }
 

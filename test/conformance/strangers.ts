@@ -2,6 +2,7 @@
  *  It must never call a client tested that cannot be installed here: it says what is missing. */
 import { fileURLToPath } from 'node:url';
 import { hostSteps } from './host-scenes.ts';
+import { mcpRemoteSteps } from './authorization.ts';
 import { inspectorSteps } from './inspector.ts';
 import { type Pinned, pinnedPackages, pinnedPython } from './pinned.ts';
 import type { Step } from './steps.ts';
@@ -15,11 +16,12 @@ interface Stranger {
 const hostFile = (name: string): string => fileURLToPath(new URL(`./hosts/${name}`, import.meta.url));
 
 async function strangers(): Promise<readonly Stranger[]> {
-  const { inspector, aiSdk } = await pinnedPackages();
+  const { inspector, aiSdk, mcpRemote } = await pinnedPackages();
   const python = await pinnedPython();
   const pythonHost = (mode: string) => async (path: string) =>
     hostSteps([path, hostFile('python_host.py'), mode]);
   return [
+    { name: 'mcp-remote', pinned: mcpRemote, steps: mcpRemoteSteps },
     { name: 'the inspector', pinned: inspector, steps: inspectorSteps },
     {
       name: 'the AI SDK',

@@ -95,12 +95,38 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-function outputOf(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+/**
+ * The scenarios of authorization servers. The suite prints the address of a login and waits for a browser at its
+ * callback; `person` is the browser.
+ */
+export async function authorizationRun(
+  args: { readonly url: string; readonly client: string; readonly port: number },
+  person: (authorize: string) => Promise<void>,
+): Promise<SuiteRun> {
+  const { url, client, port } = args;
+  const given = ['--url', url, '--client-id', client, '--resource', `${url}/mcp`, '--port', String(port)];
+  let login: Promise<void> | undefined;
+  const { code, output } = await outputOf(['authorization', ...given], (printed) => {
+    const authorize = /^http\S+\/oauth\/authorize\?\S+(?=\n[^]*Callback server started)/m.exec(printed)?.[0];
+    if (authorize !== undefined) login ??= person(authorize);
+  });
+  await login;
+  const summary = /^Total: .*$/m.exec(output)?.[0] ?? 'no result';
+  return { passed: code === 0 && login !== undefined && / 0 failed/.test(summary), summary, output };
+}
+
+function outputOf(
+  args: readonly string[],
+  onOutput: (printed: string) => void = () => {},
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const pieces: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (piece: Buffer) => pieces.push(piece));
+      stream.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        onOutput(Buffer.concat(pieces).toString('utf8'));
+      });
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, output: Buffer.concat(pieces).toString('utf8') }));
   });

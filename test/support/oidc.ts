@@ -12,7 +12,12 @@ export interface OidcScene extends AsyncDisposable {
   set(settings: { refuse?: boolean; claims?: object }): Promise<void>;
 }
 
-export async function startOidcScene(redisUrl: string, rules: object = {}): Promise<OidcScene> {
+/** `hosts`: settings of `access.host_login`; null: hosts cannot log in. */
+export async function startOidcScene(
+  redisUrl: string,
+  rules: object = {},
+  hosts: object | null = null,
+): Promise<OidcScene> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const env = { REDIRECT_URI: `${base}/console/login/oidc/callback`, LOGOUT_URI: `${base}/console/` };
@@ -31,7 +36,8 @@ export async function startOidcScene(redisUrl: string, rules: object = {}): Prom
     post_logout: 'issuer',
     ...rules,
   };
-  const config = { access: { oidc }, tenants: { acme: {} } };
+  const hostLogin = hosts === null ? {} : { host_login: { public_url: base, ...hosts } };
+  const config = { access: { oidc, ...hostLogin }, tenants: { acme: {} } };
   const roles = { api: true };
   const service = await startService({ redisUrl, roles, port, config });
   const { prefix } = service;
@@ -51,6 +57,8 @@ export async function startOidcScene(redisUrl: string, rules: object = {}): Prom
 export interface Stranger {
   /** One step; nothing is followed. */
   get(url: string): Promise<Response>;
+  /** One form, sent by a page of the same address. */
+  post(url: string, form: Readonly<Record<string, string>>): Promise<Response>;
   /** Until an address of the service that is no step of a login; `stopAt`: before it is asked. */
   follow(url: string, stopAt?: RegExp): Promise<string>;
   cookie(name: RegExp): readonly [name: string, value: string] | undefined;
@@ -70,10 +78,15 @@ export function createStranger(): Stranger {
     return jar;
   };
 
-  async function get(url: string): Promise<Response> {
+  async function send(
+    url: string,
+    init: RequestInit = {},
+    more: Record<string, string> = {},
+  ): Promise<Response> {
     const jar = jarOf(url);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } });
+    const headers = { ...more, ...(cookie !== '' && { cookie }) };
+    const response = await fetch(url, { ...init, redirect: 'manual', headers });
     for (const line of response.headers.getSetCookie()) {
       set.push(line);
       const [pair = ''] = line.split(';');
@@ -85,8 +98,12 @@ export function createStranger(): Stranger {
     return response;
   }
 
+  const get = async (url: string): Promise<Response> => send(url);
+
   return {
     get,
+    post: async (url, form) =>
+      send(url, { method: 'POST', body: new URLSearchParams(form) }, { origin: new URL(url).origin }),
     set,
     async follow(url, stopAt = /\/console\/(?!login)/) {
       for (let left = MOST_STEPS, at = url; left > 0; left -= 1) {

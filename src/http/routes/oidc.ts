@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LoginFailed, type OidcLogin, StrayCallback } from '../access/oidc.ts';
 import { LOGIN_MS, type LoginSeal } from '../access/login-seal.ts';
+import type { Principal } from '../access/principal.ts';
 import { returnPath } from '../access/return-path.ts';
 import type { Sessions } from '../access/sessions.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
@@ -23,6 +24,8 @@ export interface LoginDoor {
   readonly sessionMs: number;
   /** Whether signing out goes on to the issuer. */
   readonly endsAtIssuer: boolean;
+  /** The cookie of a person who has logged in for an MCP host; null: the login was for the console. */
+  readonly forHost?: (returnTo: string, principal: Principal) => Promise<string | null>;
 }
 
 export const LOGIN_PATH = LOGIN;
@@ -70,15 +73,22 @@ export function oidcRoutes(app: App, sessions: Sessions, door: LoginDoor): void 
 async function finish(
   request: FastifyRequest,
   reply: FastifyReply,
-  { sessions, door: { oidc, base, sessionMs } }: { sessions: Sessions; door: LoginDoor },
+  { sessions, door: { oidc, base, sessionMs, forHost } }: { sessions: Sessions; door: LoginDoor },
 ): Promise<string> {
   const query = request.raw.url?.split('?', 2)[1] ?? '';
   const { principal, returnTo } = await oidc.finish(query, loginLeft(request));
+  const forgotten = loginCookie(request, '', 0, isSecure(base));
+  const ofHost = (await forHost?.(returnTo, principal)) ?? null;
+  if (ofHost !== null) {
+    // It opens no session of the console: the person consents to the host alone.
+    void reply.header('set-cookie', [ofHost, forgotten]);
+    return returnTo;
+  }
   const opened = await sessions.openPerson(principal, 'oidc', Date.now() + sessionMs);
   if (opened === null) throw new LoginFailed('The session could not be opened: begin the login again.');
   void reply.header('set-cookie', [
     sessionCookie(request, opened.text, opened.lastsMs, isSecure(base)),
-    loginCookie(request, '', 0, isSecure(base)),
+    forgotten,
   ]);
   return returnTo;
 }

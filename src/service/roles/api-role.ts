@@ -38,6 +38,7 @@ import { foreignRunsOf } from '../foreign-runs.ts';
 import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
+import { hostLoginOf } from '../host-login.ts';
 import { archiveOf } from '../archive.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
@@ -92,9 +93,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   });
   const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
+  const hosts = hostLoginOf(store, access, clientOf, options);
   const api = createApi({
     client,
-    access,
+    access: { ...access, login: hosts?.login ?? access.login, hosts: hosts?.tokens ?? null },
     ready: () =>
       readiness(
         connection,
@@ -110,6 +112,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
+      ...(hosts === null ? [] : [hosts.feature]),
     ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
