@@ -17,15 +17,15 @@ import {
   type RedisNotice,
   startPrivateRedis,
 } from '../../../../src/platform/redis/private-redis.ts';
-import { isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
-import { spawnProcess } from '../../../support/process.ts';
+import { installation, isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
+import { freePort, spawnProcess } from '../../../support/process.ts';
 
 let folder: string;
 let notices: RedisNotice[];
 let redis: PrivateRedis;
 
 /** With a program that refuses while the file `broken` is there. */
-async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<void> {
+async function start(pausesMs: readonly number[], limitMs = 15_000, port?: number): Promise<void> {
   const program = join(folder, 'redis');
   const script = `#!/bin/sh\nif [ -e '${folder}/broken' ]; then exit 3; fi\nexec redis-server "$@"\n`;
   await writeFile(program, script, { mode: 0o755 });
@@ -35,6 +35,7 @@ async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<voi
     path: process.env['PATH'],
     pausesMs,
     limitMs,
+    port,
     onNotice,
   });
 }
@@ -232,4 +233,38 @@ test('a process is its Redis by its command line', () => {
   expect(known('redis-server 127.0.0.1:63901')).toBe(false);
   expect(known('redis-aof-rewrite 127.0.0.1:6390')).toBe(false);
   expect(known('tail -f /a b/redis.conf')).toBe(false);
+});
+
+/** Newcomer's finding 57: the port of `ADJUTANT_REDIS_PORT`. */
+test('a private Redis has the port that was chosen', async () => {
+  const port = await freePort();
+  await start([], 15_000, port);
+  expect(new URL(redis.url).port).toBe(String(port));
+  expect(await ask((connection) => connection.ping())).toBe('PONG');
+});
+
+/** Issue 36: without a redis-server the message names what to type, on the machine where it is read. */
+test.each([
+  [
+    'Debian, as root',
+    { platform: 'linux', isRoot: true, isContainer: false },
+    '`apt-get update && apt-get install -y redis-server`',
+    'sudo',
+  ],
+  [
+    'Ubuntu, as a user',
+    { platform: 'linux', isRoot: false, isContainer: false },
+    '`sudo apt-get update && sudo apt-get install -y redis-server`',
+    'brew',
+  ],
+  ['macOS', { platform: 'darwin', isRoot: false, isContainer: false }, '`brew install redis`', 'apt-get'],
+  [
+    'a container',
+    { platform: 'linux', isRoot: true, isContainer: true },
+    'set REDIS_URL to a Redis 7.0 or newer',
+    'docker run',
+  ],
+])('the installation of Redis on %s', (_, machine, names, lacks) => {
+  expect(installation(machine)).toContain(names);
+  expect(installation(machine)).not.toContain(lacks);
 });
