@@ -147,15 +147,14 @@ export function installation({ platform, isRoot, isContainer }: Machine): string
   return `Type ${here}; or ${IN_CONTAINER}. Then start this again.`;
 }
 
-const MARKS_OF_CONTAINERS = ['/.dockerenv', '/run/.containerenv'];
+/** Files of Docker, of Podman and of a pod. */
+const MARKS_OF_CONTAINERS = ['/.dockerenv', '/run/.containerenv', '/run/secrets/kubernetes.io'];
 
 function thisMachine(): Machine {
   return {
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
-    isContainer:
-      MARKS_OF_CONTAINERS.some((path) => existsSync(path)) ||
-      process.env['KUBERNETES_SERVICE_HOST'] !== undefined,
+    isContainer: MARKS_OF_CONTAINERS.some((path) => existsSync(path)),
   };
 }
 
