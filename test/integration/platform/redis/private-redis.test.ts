@@ -17,7 +17,7 @@ import {
   type RedisNotice,
   startPrivateRedis,
 } from '../../../../src/platform/redis/private-redis.ts';
-import { installation, isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
+import { isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
 import { freePort, spawnProcess } from '../../../support/process.ts';
 
 let folder: string;
@@ -241,30 +241,4 @@ test('a private Redis has the port that was chosen', async () => {
   await start([], 15_000, port);
   expect(new URL(redis.url).port).toBe(String(port));
   expect(await ask((connection) => connection.ping())).toBe('PONG');
-});
-
-/** Issue 36: without a redis-server the message names what to type, on the machine where it is read. */
-test.each([
-  [
-    'Debian, as root',
-    { platform: 'linux', isRoot: true, isContainer: false },
-    '`apt-get update && apt-get install -y redis-server`',
-    'sudo',
-  ],
-  [
-    'Ubuntu, as a user',
-    { platform: 'linux', isRoot: false, isContainer: false },
-    '`sudo apt-get update && sudo apt-get install -y redis-server`',
-    'brew',
-  ],
-  ['macOS', { platform: 'darwin', isRoot: false, isContainer: false }, '`brew install redis`', 'apt-get'],
-  [
-    'a container',
-    { platform: 'linux', isRoot: true, isContainer: true },
-    'set REDIS_URL to a Redis 7.0 or newer',
-    'docker run',
-  ],
-])('the installation of Redis on %s', (_, machine, names, lacks) => {
-  expect(installation(machine)).toContain(names);
-  expect(installation(machine)).not.toContain(lacks);
 });
