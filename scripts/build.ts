@@ -52,7 +52,8 @@ function minified(file: string): string {
     compress: { target: 'es2024', keepNames: names },
     mangle: { keepNames: names },
   });
-  if (errors.length > 0) throw new Error(`${file} cannot be minified: ${errors.join(', ')}`);
+  if (errors.length > 0)
+    throw new Error(`${file} cannot be minified: ${errors.map(({ message }) => message).join(', ')}`);
   return code;
 }
 
