@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { parseSync } from 'oxc-parser';
+import { minifySync } from 'rolldown/experimental';
 import { buildClient } from '../client/build.ts';
 import { buildConsole } from '../console/build.ts';
 import { buildDocs } from './docs.ts';
@@ -20,10 +20,11 @@ if (status === 0) await buildClient();
 const listed = writeBillOfMaterials();
 process.exitCode = status === 0 && listed ? 0 : 1;
 
-/** Leaves the code without its comments, and the declarations that an entry point of the package leads to. */
+/** Leaves the code minified, the scripts without their comments, and the declarations that an entry point of the package leads to. */
 function leaveWhatRuns(): void {
-  for (const file of globSync('dist/**/*.js'))
-    writeFileSync(file, withoutComments(file, readFileSync(file, 'utf8')));
+  for (const file of globSync('dist/**/*.js')) writeFileSync(file, minified(file));
+  for (const file of globSync('dist/**/*.lua'))
+    writeFileSync(file, withoutComments(readFileSync(file, 'utf8')));
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     exports: Record<string, { types?: string }>;
   };
@@ -43,13 +44,22 @@ function leaveWhatRuns(): void {
   for (const file of globSync('dist/**/*.d.ts')) if (!named.has(join(file))) rmSync(file);
 }
 
-function withoutComments(file: string, code: string): string {
-  return parseSync(file, code).comments.reduceRight((text, { start, end }) => {
-    const [before, after] = [text.slice(0, start), text.slice(end)];
-    // A comment on lines of its own takes them with it.
-    const isAlone = /(?:^|\n)[ \t]*$/.test(before) && after.startsWith('\n');
-    return isAlone ? before.replace(/[ \t]*$/, '') + after.slice(1) : before + after;
-  }, code);
+/** Names of functions and classes stay, so that a stack trace can be read. */
+function minified(file: string): string {
+  const names = { function: true, class: true };
+  const { code, errors } = minifySync(file, readFileSync(file, 'utf8'), {
+    module: true,
+    compress: { target: 'es2024', keepNames: names },
+    mangle: { keepNames: names },
+  });
+  if (errors.length > 0)
+    throw new Error(`${file} cannot be minified: ${errors.map(({ message }) => message).join(', ')}`);
+  return code;
+}
+
+/** A script without its comments, but for those that are instructions, such as `-- @include`. */
+function withoutComments(script: string): string {
+  return script.replaceAll(/^[ \t]*--(?! @).*\n/gm, '');
 }
 
 /** Writes dist/sbom.cdx.json: the packages that an installation gets, from package-lock.json, as CycloneDX. */

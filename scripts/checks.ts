@@ -25,6 +25,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
   { name: 'configuration', command: ['node', 'scripts/generate-configuration.ts', '--check'] },
   { name: 'metrics', command: ['node', 'scripts/generate-metrics.ts', '--check'] },
+  { name: 'reference', command: ['node', 'scripts/generate-reference.ts', '--check'] },
 ];
 
 export interface CheckOptions {

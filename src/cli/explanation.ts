@@ -3,7 +3,7 @@
 import { ADJUTANT } from './command-name.ts';
 import { fieldLine } from '../contract/json/field-error.ts';
 import { PayloadUnreadable } from '../contract/encrypted/encrypted.ts';
-import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
+import { DirectiveRefused, type Problem, type ProblemCode, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import type { Finding } from './doctor/finding.ts';
 import { StartFault } from './start-fault.ts';
@@ -18,40 +18,55 @@ interface Explanation {
 
 export const START_IT = `Start it with \`${ADJUTANT} up\`, or set its URL with --url or ADJUTANT_URL.`;
 
+const CORRECT = 'Correct it, and try again.';
+
 /** Advice where no key exists yet. */
 const FIRST_KEY = `Make one that may make others: \`${ADJUTANT} keys create admin --scopes admin submit read cancel decide redrive\`, and set ADJUTANT_API_KEY to it.`;
 
 /** Advice for a person whose key is refused. */
-export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; a holder of the scope admin makes it: \`${ADJUTANT} keys create\`. Without such a holder, set ADJUTANT_ADMIN_KEY for the API and start it again: that is a key.`;
+export const SET_KEY = `Set ADJUTANT_API_KEY to a key of this service; a holder of the scope admin makes one: \`${ADJUTANT} keys create\`. Without such a holder, start the API with ADJUTANT_ADMIN_KEY, which is a key.`;
 
-const REMEDIES: Readonly<Record<string, string>> = {
+/** Remedies by the code of a refusal, for the terminal and docs/errors.md. */
+export const REMEDIES: Readonly<Record<ProblemCode, string>> = {
+  invalid_body: CORRECT,
+  invalid_json: CORRECT,
+  invalid_query: CORRECT,
+  invalid_header: CORRECT,
+  bad_request: CORRECT,
   unauthorized: SET_KEY,
-  forbidden: 'Use a key that has this right.',
-  encryption_required: `Encrypt it: \`${ADJUTANT} call … --encrypt\`, or a client with a codec. Runs and schedules cannot be: ask the operator.`,
-  rate_limited: 'Wait until then, or use a key with a larger budget.',
+  forbidden: 'Use a key with the scope and the tools, agents or models that `detail` names.',
+  encryption_required: `Encrypt it: \`${ADJUTANT} call … --encrypt\` or \`${ADJUTANT} ask … --encrypt\`, or a client with a codec. Schedules cannot be encrypted: ask the operator.`,
+  not_found: 'Check the ids; requests are deleted some time after they are closed.',
+  method_not_allowed: '`/docs/api` has the methods of each route.',
+  not_acceptable: 'Change the header `accept`.',
+  id_conflict: 'Give the directive or run another id, or submit the same content again.',
+  idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
+  singleton_open:
+    'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
+  version_conflict: 'It changed meanwhile: read it, and repeat the change if it is still needed.',
+  request_closed: 'It has ended; use another request id.',
+  not_resumable: `\`${ADJUTANT} again REQUEST\` runs it again as a new request.`,
+  outcome_unknown: `Decide about each call in \`calls\`: \`${ADJUTANT} resume REQUEST\` with --repeat, --skip or --done.`,
+  not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows its state.`,
+  already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
   last_admin_key: `Make another one first: \`${ADJUTANT} keys create NAME --scopes admin\`; or set ADJUTANT_ADMIN_KEY for the API. --force revokes it.`,
   search_off:
     'Set `search.enabled` to true in the configuration of every process and restart them; they build the list.',
-  reindex_under_way: 'Wait: it ends by itself. `adjutant doctor` says how far it is.',
-  schedules_full: 'Delete unused schedules.',
-  keys_full: 'Revoke unused keys.',
-  not_found: 'Check the ids; requests are deleted some time after they are closed.',
-  id_conflict: 'Give the directive another id, or submit the same content again.',
-  idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
-  version_conflict: 'It changed meanwhile: read it, and repeat the change if it is still needed.',
-  request_closed: 'It has ended; use another request id.',
-  singleton_open:
-    'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',
-  not_resumable: `\`${ADJUTANT} again REQUEST\` runs it again as a new request.`,
-  not_waiting: `\`${ADJUTANT} get REQUEST DIRECTIVE\` shows its state.`,
-  already_decided: `The first decision holds: \`${ADJUTANT} tail REQUEST\` shows it.`,
+  reindex_under_way: `Wait: it ends by itself. \`${ADJUTANT} doctor\` shows its progress.`,
+  keys_full: 'Revoke unused keys (at most 1,000).',
+  schedules_full: 'Delete unused schedules (at most 1,000 for each tenant).',
+  body_too_large: 'Submit less at once, or raise `limits.body_bytes`.',
+  request_full: 'Use another request, or raise `limits.request_bytes`.',
+  unsupported_media_type: 'Set the header `content-type` to `application/json`.',
+  rate_limited: 'Wait until then, or use a key with a larger budget.',
   lane_full: 'Try again later, or start more workers.',
+  tenant_full:
+    'Try again when closed requests of the tenant have gone; or the operator raises its `stored_bytes` or shortens its `closed_ms`.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
-  request_full: 'Use another request, or raise limits.request_bytes.',
   too_many_open: 'Send the next ones when those before have ended.',
-  input_queue_full: 'Wait until the run has read some of them.',
-  body_too_large: 'Submit less at once.',
-  internal_error: 'See the log of the service.',
+  input_queue_full: 'Wait until the run has read some of them (64 may wait).',
+  internal_error: 'See the log of the service, and report it.',
+  unavailable: 'It may have been accepted: repeat it with the same ids after `Retry-After`.',
 };
 
 /** `null` for a bug in our own code. */
@@ -177,5 +192,5 @@ function remedyFor({ code, detail = '', errors = [] }: Problem): string {
     return `Wait until one of its directives ends; or the operator raises tenants.${tenant}.max_open.`;
   if (code === 'lane_full' && detail.startsWith('the service holds'))
     return 'Wait until directives end; or the operator raises limits.max_open.';
-  return ownMember(REMEDIES, code) ?? 'Correct it, and try again.';
+  return ownMember(REMEDIES, code) ?? CORRECT;
 }

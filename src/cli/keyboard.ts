@@ -21,8 +21,14 @@ export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 /** null: stdin or stderr is not a terminal. `interrupt` is called for Ctrl-C, which the terminal does not send meanwhile. */
 export function createKeyboard(stdin: Input, stderr: Output, interrupt: () => void): Keyboard | null {
   if (stdin.isTTY !== true || stderr.isTTY !== true) return null;
+  let before = Promise.resolve();
   return {
     ask: async (question, { signal, prefill = '', onInterrupt = interrupt }) => {
+      // The end of a question pauses the input, which the next one must not lose.
+      const over = Promise.withResolvers<void>();
+      const earlier = before;
+      before = over.promise;
+      await earlier;
       const lines = createInterface({ input: stdin, output: stderr, terminal: true });
       const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
       lines.once('SIGINT', onInterrupt);
@@ -35,6 +41,7 @@ export function createKeyboard(stdin: Input, stderr: Output, interrupt: () => vo
         throw error;
       } finally {
         lines.close();
+        over.resolve();
       }
     },
   };

@@ -142,7 +142,7 @@ export function createApi(options: ApiOptions): App {
 
 function createApp({ logger }: ApiOptions): App {
   const app = fastify({
-    loggerInstance: withoutChildren(logger),
+    loggerInstance: serverLogger(logger),
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
@@ -157,10 +157,14 @@ function createApp({ logger }: ApiOptions): App {
   return app;
 }
 
-/** A line names its method and URL: a logger for each request would cost it as much as its route. */
-function withoutChildren(logger: FastifyBaseLogger): FastifyBaseLogger {
+/**
+ * A line names its method and URL: a logger for each request would cost it as much as its route. The lines of fastify
+ * itself at the level info repeat the address, which the command line prints.
+ */
+function serverLogger(logger: FastifyBaseLogger): FastifyBaseLogger {
   const shared = Object.create(logger) as FastifyBaseLogger;
   shared.child = () => shared;
+  shared.info = () => {};
   return shared;
 }
 

@@ -120,6 +120,19 @@ export function requestListContract(transport: string, setup: () => Promise<Tran
       expect(await ids({ tag, until: listed?.created_at, q: 'blue' })).toEqual([]);
     });
 
+    test('a call by the bare name of its tool as server.tool, also in its trace and among the dead letters', async () => {
+      const tag = newId();
+      const call = { type: 'tool_exec', tool_name: 'fail', server: 'peer', max_retries: 0 } as const;
+      const { request_id } = await client.submit({ ...call, metadata: { tags: [tag] } });
+      await eventually(() => ids({ tag, tool: 'peer.fail', status: 'failed' })).toEqual([request_id]);
+      expect((await client.requests({ tag })).requests[0]?.tools).toEqual(['peer.fail']);
+      expect((await client.trace(request_id)).directives[0]?.name).toBe('peer.fail');
+      const letters = async () => (await client.deadLetters({ limit: 1_000 })).dead_letters;
+      await eventually(async () =>
+        (await letters()).filter((letter) => letter.request_id === request_id).map(({ name }) => name),
+      ).toEqual(['peer.fail']);
+    });
+
     test('page by page, each once, while others arrive', async () => {
       const tag = newId();
       const made: string[] = [];

@@ -460,20 +460,25 @@ describe('doctor', () => {
 });
 
 describe('init', () => {
-  test('writes a configuration that is accepted, and never overwrites it', async () => {
-    const cwd = await folder();
+  test('writes a configuration that is accepted into a project, keeps its own files, and never overwrites others', async () => {
+    const cwd = await folder({ 'package.json': { type: 'commonjs' } });
     const first = await run(['init'], { cwd });
     expect(first).toMatchObject({ code: 0, stdout: 'wrote adjutant.json\nwrote examples/hello.txt\n' });
-    const written = await readFile(join(cwd, 'adjutant.json'), 'utf8');
     const doctor = startCli(['doctor'], { cwd });
     await doctor.said(/✓ configuration/);
     // The sample names packages that it would wait for.
     doctor.child.kill('SIGINT');
     expect((await doctor.ended).code).toBe(130);
+    const kept = 'kept adjutant.json\nkept examples/hello.txt\n';
+    expect(await run(['init', '--template', 'client'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: `${kept}wrote client.mts\n`,
+    });
+    await writeFile(join(cwd, 'adjutant.json'), '{}');
     const again = await run(['init'], { cwd });
-    expect(again.code).toBe(1);
-    expect(again.stderr).toContain('already exists here');
-    expect(await readFile(join(cwd, 'adjutant.json'), 'utf8')).toBe(written);
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toContain('other files are here already under adjutant.json');
+    expect(await readFile(join(cwd, 'adjutant.json'), 'utf8')).toBe('{}');
   });
 });
 

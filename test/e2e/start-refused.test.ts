@@ -76,7 +76,7 @@ test.each<[string, Start, RegExp, RegExp]>([
     'a Redis program that is away',
     { env: { REDIS_SERVER: '/no/redis-server' } },
     /redis-server is not installed/,
-    /Type .*(?:apt-get|brew) install.*docker run/,
+    /Type .*(?:apt-get|brew) install.*redis:7/,
   ],
 ])('%s', async (_, options, reason, fix) => {
   const { code, stdout, stderr } = await start(options);

@@ -31,7 +31,8 @@ export function FilterBar({ filter, onFilter, counts, ref, children }: FilterBar
         type="search"
         className="input requests-filter"
         aria-label="Filter"
-        title={`Words, and ${FILTER_WORDS.map((word) => `${word}:`).join(' ')}`}
+        title={`Words, and ${FILTER_WORDS.map((word) => `${word}:`).join(' ')}. Enter applies them.`}
+        enterKeyHint="search"
         placeholder="status:failed agent:default since:noon"
         maxLength={500}
         spellCheck={false}

@@ -121,7 +121,10 @@ async function nextChange(
     await pause(CHECK_EVERY_MS, stop);
     const state = stateNow();
     const all = [...new Set([...before.keys(), ...state.keys()])];
-    const names = all.filter((path) => before.get(path) !== state.get(path));
+    const differs = all.filter((path) => before.get(path) !== state.get(path));
+    // A configuration that cannot be read names no files: they did not change.
+    const edited = differs.filter((path) => before.has(path) && state.has(path));
+    const names = edited.length > 0 ? edited : differs;
     // An editor writes several times: the state must have settled.
     if (names.length > 0 && (await isSettled(stateNow, state, stop)))
       return { names: names.map((path) => relative(process.cwd(), path)), state };

@@ -1,5 +1,5 @@
 /** `adjutant init`: writes a first configuration, and the files of a template. Never overwrites a file. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,18 +41,26 @@ export function addInit({ program, local }: CommandLine): void {
 
 async function init(terminal: Terminal, folder: string, template: Template | null): Promise<ExitCode> {
   const files = Object.entries(filesOf(template, schemaPlace(folder)));
-  const existing = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
-  if (existing.length > 0)
+  const existing = files.filter(([path]) => existsSync(join(folder, path)));
+  const kept = new Set(existing.filter(([path, content]) => isFile(join(folder, path), content)));
+  const others = existing.filter((file) => !kept.has(file)).map(([path]) => path);
+  if (others.length > 0)
     throw new CliFailure({
-      what: `${existing.join(', ')} already exists here; nothing is written.`,
-      how: 'Edit it, or run init in another folder.',
+      what: `Nothing is written: other files are here already under ${others.join(', ')}.`,
+      how: 'Rename or edit them, or run init in another folder.',
     });
-  for (const [path, content] of files) {
-    await write(join(folder, path), content);
-    terminal.out(`wrote ${path}`);
+  for (const file of files) {
+    const [path, content] = file;
+    if (!kept.has(file)) await write(join(folder, path), content);
+    terminal.out(`${kept.has(file) ? 'kept' : 'wrote'} ${path}`);
   }
-  for (const line of nextLines(template)) terminal.err(line);
+  for (const line of nextLines(folder, template)) terminal.err(line);
   return EXIT.done;
+}
+
+/** Whether the file of an earlier `init` has this content still. */
+function isFile(path: string, content: string): boolean {
+  return statSync(path).isFile() && readFileSync(path, 'utf8') === content;
 }
 
 async function write(path: string, content: string): Promise<void> {
@@ -76,8 +84,10 @@ function schemaPlace(folder: string): string {
   return existsSync(fileURLToPath(own)) ? own.href : LOCAL_SCHEMA;
 }
 
-function nextLines(template: Template | null): string[] {
-  const install = template === null ? '' : 'npm install adjutant zod && ';
+function nextLines(folder: string, template: Template | null): string[] {
+  const imported = template === null ? [] : template === 'client' ? ['adjutant'] : ['adjutant', 'zod'];
+  const missing = imported.filter((name) => !existsSync(join(folder, 'node_modules', name)));
+  const install = missing.length === 0 ? '' : `npm install ${missing.join(' ')} && `;
   return [
     `next: ${install}${ADJUTANT} dev, then in a second terminal`,
     ...COMMANDS[template ?? 'none'].map((line) => `  ${line}`),

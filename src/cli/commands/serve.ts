@@ -210,16 +210,32 @@ function withOptions(
 
 async function redisFor(
   terminal: Terminal,
-  { REDIS_URL: url = '', REDIS_SERVER: program = 'redis-server', PATH: path }: Environment,
+  {
+    REDIS_URL: url = '',
+    REDIS_SERVER: program = 'redis-server',
+    ADJUTANT_REDIS_PORT: port,
+    PATH: path,
+  }: Environment,
   mayStart: boolean,
 ): Promise<PrivateRedis> {
   if (url !== '') return runningRedis(url);
   const onNotice = (notice: RedisNotice): void => printRedisNotice(terminal, notice);
-  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNotice });
+  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, port: redisPortOf(port), onNotice });
   const shared = await privateRedisUrl(process.cwd());
   if (shared === null) throw new StartFault([fault('redis', NO_REDIS, SHARE_REDIS)]);
   terminal.err(SHARES_REDIS);
   return runningRedis(shared);
+}
+
+/** undefined: a free one. Throws a fault of the start. */
+function redisPortOf(text = ''): number | undefined {
+  if (text === '') return undefined;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  const says = `ADJUTANT_REDIS_PORT "${text}" is not a port`;
+  throw new StartFault([
+    fault('redis', says, 'Set it to a number from 1 to 65535, or unset it for a free port.'),
+  ]);
 }
 
 const NO_REDIS = 'REDIS_URL is not set; a single role must share its Redis with the others';

@@ -48,7 +48,8 @@ export function createPrompts(
       if (!(error instanceof DirectiveRefused)) throw error;
       terminal.err(terminal.paintErr('yellow', error.message));
     } finally {
-      quiet(false);
+      // After an interrupt the next question is that of the interrupt.
+      if (!interrupt.aborted) quiet(false);
     }
   }
 

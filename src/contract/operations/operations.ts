@@ -6,10 +6,15 @@ import { SERVICE_OPERATIONS } from './service.ts';
 import { WORK_OPERATIONS } from './work.ts';
 import type { OperationName } from './routes.ts';
 
-const ALL = { ...WORK_OPERATIONS, ...REQUEST_OPERATIONS, ...SERVICE_OPERATIONS };
+/** Named by reference: the declaration of a spread would repeat every schema. */
+type All = typeof WORK_OPERATIONS & typeof REQUEST_OPERATIONS & typeof SERVICE_OPERATIONS;
 
 /** In the order of the description. */
-export const OPERATIONS: { readonly [Name in OperationName]: (typeof ALL)[Name] } = ALL;
+export const OPERATIONS: { readonly [Name in OperationName]: All[Name] } = {
+  ...WORK_OPERATIONS,
+  ...REQUEST_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+};
 
 /** Description of an operation by its name. */
 export function operation(name: OperationName): Operation {

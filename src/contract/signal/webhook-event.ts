@@ -6,6 +6,7 @@ import { boundedText } from '../json/json-safe.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { type OpenApproval, openApprovalSchema } from '../run/approval-listing.ts';
 import type { RunView } from '../run/run.ts';
+import { toolNameIn } from '../tool/tool-pattern.ts';
 import { usageSchema } from '../model/usage.ts';
 
 /** Statuses at an end. */
@@ -158,7 +159,7 @@ export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded 
       request_id: requestId,
       id,
       directive_type: directive.type,
-      name: nameOf(directive),
+      name: nameOf(directive, known.lane),
       status: statusOf(succeeded, (Object(error) as { type?: unknown }).type === 'cancelled'),
       result: payload,
       error,
@@ -169,9 +170,10 @@ export function directiveEndedEvent(facts: EndedDirectiveFacts): DirectiveEnded 
 }
 
 /** Name of the tool or model. */
-function nameOf(directive: object): string | null {
+function nameOf(directive: object, lane: string | null): string | null {
   const { tool_name, model, model_alias } = directive as Record<string, unknown>;
-  const name = [tool_name, model, model_alias].find((each) => typeof each === 'string' && each !== '');
+  if (typeof tool_name === 'string' && tool_name !== '') return toolNameIn(lane, tool_name);
+  const name = [model, model_alias].find((each) => typeof each === 'string' && each !== '');
   return (name as string | undefined) ?? null;
 }
 

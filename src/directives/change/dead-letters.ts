@@ -5,6 +5,7 @@ import type { Directive } from '../../contract/directive/directive.ts';
 import { deliveryIn } from '../../contract/signal/webhook.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import { groupDeadLetters } from './dead-letter-groups.ts';
 import { createRedrive, type RedriveParts, scan } from './redrive.ts';
@@ -19,8 +20,8 @@ export interface DeadLetterQuery extends DeadLetterFilter {
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-function nameOf(directive: Directive): string | null {
-  if ('tool_name' in directive) return directive.tool_name;
+function nameOf(directive: Directive, lane: string | null): string | null {
+  if ('tool_name' in directive) return toolNameIn(lane, directive.tool_name);
   return 'model' in directive ? (directive.model ?? directive.model_alias ?? null) : null;
 }
 
@@ -56,7 +57,7 @@ export function createDeadLetters(parts: RedriveParts) {
       id,
       type: directive.type,
       lane: record.lane,
-      name: delivery?.to ?? nameOf(directive),
+      name: delivery?.to ?? nameOf(directive, record.lane),
       ...(delivery && { about: { request_id: delivery.requestId, id: delivery.id } }),
       error: errorOf(signal?.data),
       attempts: record.fence - record.released,

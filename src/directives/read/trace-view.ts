@@ -10,6 +10,7 @@ import type {
 } from '../../contract/request/request-trace.ts';
 import type { RequestView } from '../../contract/request/request-view.ts';
 import type { RunView } from '../../contract/run/run.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import type { TurnNote } from '../../store/request/history.ts';
 import type { RequestHistory } from '../../store/request/record-reader.ts';
 import type { DirectiveRecord } from '../../store/request/records.ts';
@@ -99,10 +100,11 @@ function tracedDirective(
   const claims = history.claimsOf(record);
   const attempts = tracedAttempts({ record, claims, log, workers, now: history.now });
   const end = log.ends.get(id);
+  const name = log.tools.get(id) ?? end?.model ?? names.get(id) ?? null;
   return {
     id,
     type: type as TracedDirective['type'],
-    name: log.tools.get(id) ?? end?.model ?? names.get(id) ?? null,
+    name: name && toolNameIn(lane, name),
     lane,
     status,
     // What a turn sends is accepted in the same step as the turn is written.

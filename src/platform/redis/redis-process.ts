@@ -3,7 +3,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -20,6 +20,8 @@ export interface Launch {
   readonly program?: string;
   /** `PATH` of the environment, which is searched for the program. */
   readonly path: string | undefined;
+  /** Port of a new one. Default: a free one. */
+  readonly port?: number | undefined;
   /** How long it may be silent, or take to end, milliseconds. Default: 15 s, and 10 s. */
   readonly limitMs?: number;
 }
@@ -88,11 +90,11 @@ export interface RunningRedis {
 
 const START_ATTEMPTS = 3;
 
-/** Starts one at a free port, with a password of its own. null: it does not start. Throws `PrivateRedisFailure` where there is no program. */
+/** Starts one with a password of its own. null: it does not start. Throws `PrivateRedisFailure` where there is no program. */
 export async function startNewRedis(dir: string, launch: Launch): Promise<RunningRedis | null> {
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
     // Another program may take the port before Redis does.
-    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
+    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${launch.port ?? (await freeLocalPort())}`;
     const redis = await startRedis(dir, url, launch);
     if (redis !== null) return { url, redis };
   }
@@ -116,20 +118,44 @@ export async function startRedis(
   return null;
 }
 
+/** `$`: where `sudo` goes. */
 const LINUX_INSTALLS =
-  '`sudo apt-get install redis-server` (Debian, Ubuntu), `sudo dnf install valkey` and `export REDIS_SERVER=valkey-server` (Fedora), ' +
-  '`apk add redis` (Alpine)';
-const INSTALLS: Readonly<Record<string, string>> = {
-  linux: LINUX_INSTALLS,
-  darwin: '`brew install redis`',
-  win32: `\`wsl --install\`, and in its shell ${LINUX_INSTALLS}`,
-};
+  '`$apt-get update && $apt-get install -y redis-server` (Debian 12, Ubuntu 24.04 or newer), ' +
+  '`$dnf install -y valkey` and `export REDIS_SERVER=valkey-server` (Fedora), `$apk add redis` (Alpine)';
 const IN_CONTAINER =
   '`docker run --detach --publish 127.0.0.1:6379:6379 redis:7` and `export REDIS_URL=redis://127.0.0.1:6379`';
 
-/** Commands that install Redis on a platform, or run it in a container. */
-function installation(platform: string): string {
-  return `Type ${INSTALLS[platform] ?? LINUX_INSTALLS}; or ${IN_CONTAINER}. Then start this again.`;
+export interface Machine {
+  readonly platform: string;
+  /** No `sudo` is needed, nor installed in most images. */
+  readonly isRoot: boolean;
+  /** A container has no `docker`. */
+  readonly isContainer: boolean;
+}
+
+/** Commands that install Redis on a machine, or run it in a container beside it. */
+export function installation({ platform, isRoot, isContainer }: Machine): string {
+  const linux = LINUX_INSTALLS.replaceAll('$', isRoot ? '' : 'sudo ');
+  if (isContainer)
+    return `Type ${linux}; or set REDIS_URL to a Redis 7.0 or newer, such as a container \`redis:7\` of the same network. Then start this again.`;
+  const here =
+    platform === 'darwin'
+      ? '`brew install redis`'
+      : platform === 'win32'
+        ? `\`wsl --install\`, and in its shell ${linux}`
+        : linux;
+  return `Type ${here}; or ${IN_CONTAINER}. Then start this again.`;
+}
+
+/** Files of Docker, of Podman and of a pod. */
+const MARKS_OF_CONTAINERS = ['/.dockerenv', '/run/.containerenv', '/run/secrets/kubernetes.io'];
+
+function thisMachine(): Machine {
+  return {
+    platform: process.platform,
+    isRoot: process.getuid?.() === 0,
+    isContainer: MARKS_OF_CONTAINERS.some((path) => existsSync(path)),
+  };
 }
 
 /** In its own process group: an interrupt from the keyboard reaches only the service, which stops its Redis last. */
@@ -140,7 +166,7 @@ function spawnRedis(dir: string, { program = 'redis-server', path }: Launch): Ch
   if (child.pid === undefined)
     throw new PrivateRedisFailure({
       what: 'redis-server is not installed, and REDIS_URL is not set.',
-      how: installation(process.platform),
+      how: installation(thisMachine()),
     });
   // Redis writes the same later. If this process is killed before that, the next start finds this Redis and starts no second one.
   writeFileSync(pidFileOf(dir), `${child.pid}\n`);

@@ -3,6 +3,7 @@
 import { tagsOf } from '../../contract/directive/tags.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { FailureLog } from './failure-log.ts';
 import { type Meters, NO_METERS } from './metrics/meters.ts';
@@ -77,7 +78,7 @@ export function createReports(
     count,
     ended({ directive, error, durationMs, attemptMs = null, ...about }) {
       const { type } = directive;
-      countEnd(count, about.requestId, directive, { errorType: error?.type ?? null, durationMs, attemptMs });
+      countEnd(count, about, directive, { errorType: error?.type ?? null, durationMs, attemptMs });
       const isUnknown = error?.type === 'outcome_unknown' || error?.details['outcome'] === 'unknown';
       meters.ended({ type, errorType: error?.type ?? null, isUnknown, durationMs });
       if (error !== null) failures.failed({ ...about, type, error });
@@ -93,13 +94,13 @@ interface CountedEnd {
 
 function countEnd(
   count: CountFact,
-  requestId: string,
+  { requestId, lane }: Pick<EndedDirective, 'requestId' | 'lane'>,
   directive: CountedDirective,
   { errorType, durationMs, attemptMs }: CountedEnd,
 ): void {
   const alone = seriesAlone(directive);
   if (alone.length > 0) count(requestId, { series: alone, ended: { errorType, durationMs } });
-  const tool = toolSeries(directive);
+  const tool = toolSeries(directive, lane);
   if (tool.length === 0) return;
   count(requestId, { series: tool, ended: { errorType, durationMs: attemptMs }, toolCalls: 1 });
   count(requestId, { series: alone.length > 0 ? alone : [EVERYTHING], toolCalls: 1 });
@@ -113,6 +114,9 @@ export function seriesAlone({ type, metadata }: CountedDirective): CountedFact['
 }
 
 /** Series of the tool that a directive calls; none where it calls none. */
-export function toolSeries({ type, tool_name: name }: CountedDirective): CountedFact['series'] {
-  return type === 'tool_exec' && typeof name === 'string' ? [['tool', name]] : [];
+export function toolSeries(
+  { type, tool_name: name }: CountedDirective,
+  lane: string | null,
+): CountedFact['series'] {
+  return type === 'tool_exec' && typeof name === 'string' ? [['tool', toolNameIn(lane, name)]] : [];
 }

@@ -11,6 +11,7 @@ import {
 } from '../../contract/model/model-name.ts';
 import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
 import { familyOf, speaks } from '../../contract/model/model-wire.ts';
+import { TOOL_LANE } from '../../contract/tool/tool-pattern.ts';
 import type { LlmRequest, ToolExec } from '../../contract/directive/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
@@ -32,7 +33,6 @@ export interface ToolTarget {
   tool: string;
 }
 
-const TOOL_LANE = 'tool.';
 const CUSTOM_LANE = 'custom.';
 const WEBHOOK_LANE = 'webhook.';
 /** The lane of callers' addresses: no endpoint has a dot in its name. */

@@ -4,6 +4,7 @@ import { isObject } from '../../contract/json/json-object.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
 import { onceOf, type OnceFields } from '../../contract/directive/once.ts';
 import { deliveryIn } from '../../contract/signal/webhook.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { decodeEnvelope } from '../request/envelope.ts';
 
 export interface DirectiveContent {
@@ -18,17 +19,18 @@ const NOTHING: DirectiveContent = { tool: null, model: null, tags: [], text: '' 
 /** `envelope`: as it is stored. */
 export function directiveContent(envelope: string): DirectiveContent {
   try {
-    const directive: unknown = decodeEnvelope(envelope).directive;
-    return isObject(directive) ? contentOf(directive) : NOTHING;
+    const { directive, lane }: { directive: unknown; lane: string | null } = decodeEnvelope(envelope);
+    return isObject(directive) ? contentOf(directive, lane) : NOTHING;
   } catch {
     return NOTHING;
   }
 }
 
-function contentOf(directive: Record<string, unknown>): DirectiveContent {
+function contentOf(directive: Record<string, unknown>, lane: string | null): DirectiveContent {
   const { tool_name, model, model_alias, metadata, context } = directive;
+  const tool = textOrNull(tool_name);
   return {
-    tool: textOrNull(tool_name),
+    tool: tool && toolNameIn(lane, tool),
     model: textOrNull(model) ?? textOrNull(model_alias),
     tags: tagsOf(metadata),
     text: deliveryText(directive) ?? (questionOf(context) || keyText(directive)),

@@ -16,7 +16,7 @@ export function measureClaim({ reports }: Reporting, { envelope, granted, lane }
   reports.meters.claimed(lane, waitedMs, granted.lostClaim !== null);
   const { directive } = envelope;
   const alone = seriesAlone(directive);
-  const tool = toolSeries(directive);
+  const tool = toolSeries(directive, lane);
   const series = [...(alone.length > 0 ? alone : [EVERYTHING]), ...tool];
   reports.count(directive.request_id, { series, waitedMs: Math.max(0, waitedMs) });
   if (granted.fence === 1)

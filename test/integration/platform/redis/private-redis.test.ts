@@ -19,14 +19,14 @@ import {
 } from '../../../../src/platform/redis/private-redis.ts';
 import { isRedisCommand } from '../../../../src/platform/redis/redis-process.ts';
 import { untilHolds } from '../../../support/eventually.ts';
-import { spawnProcess } from '../../../support/process.ts';
+import { freePort, spawnProcess } from '../../../support/process.ts';
 
 let folder: string;
 let notices: RedisNotice[];
 let redis: PrivateRedis;
 
 /** With a program that refuses while the file `broken` is there. */
-async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<void> {
+async function start(pausesMs: readonly number[], limitMs = 15_000, port?: number): Promise<void> {
   const program = join(folder, 'redis');
   const script = `#!/bin/sh\nif [ -e '${folder}/broken' ]; then exit 3; fi\nexec redis-server "$@"\n`;
   await writeFile(program, script, { mode: 0o755 });
@@ -36,6 +36,7 @@ async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<voi
     path: process.env['PATH'],
     pausesMs,
     limitMs,
+    port,
     onNotice,
   });
 }
@@ -233,4 +234,12 @@ test('a process is its Redis by its command line', () => {
   expect(known('redis-server 127.0.0.1:63901')).toBe(false);
   expect(known('redis-aof-rewrite 127.0.0.1:6390')).toBe(false);
   expect(known('tail -f /a b/redis.conf')).toBe(false);
+});
+
+/** Newcomer's finding 57: the port of `ADJUTANT_REDIS_PORT`. */
+test('a private Redis has the port that was chosen', async () => {
+  const port = await freePort();
+  await start([], 15_000, port);
+  expect(new URL(redis.url).port).toBe(String(port));
+  expect(await ask((connection) => connection.ping())).toBe('PONG');
 });

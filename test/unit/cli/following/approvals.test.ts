@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type Approval, approvalPrompt } from '../../../../src/cli/following/approvals.ts';
 import { who } from '../../../../src/cli/commands/answer.ts';
 import { createKeyboard, type Input } from '../../../../src/cli/keyboard.ts';
+import { onInterrupt } from '../../../../src/cli/on-interrupt.ts';
 import { createPrompts } from '../../../../src/cli/following/prompts.ts';
 import { createTerminal } from '../../../../src/cli/terminal.ts';
 import type { DirectiveClient } from '../../../../src/contract/directive/directive-client.ts';
@@ -147,6 +148,31 @@ describe('a question', () => {
     expect(stderr.text()).toMatch(/adjutant approve r c\n.*adjutant deny r c/);
     expect(decided).toEqual([]);
   });
+});
+
+/** Seen at a terminal: after Ctrl-C at `approve?` nothing that was typed at `cancel it?` arrived. */
+test('Ctrl-C at an approval asks whether to cancel, and the answer to that arrives', async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stderr = textStream(true, 200);
+  const interruption = new AbortController();
+  const interrupt = interruption.signal;
+  const keyboard = createKeyboard(stdin as unknown as Input, stderr, () => interruption.abort());
+  const quiet: boolean[] = [];
+  const prompts = createPrompts(
+    { terminal: createTerminal(textStream(true), stderr), keyboard, interrupt },
+    (asking) => void quiet.push(asking),
+  );
+  const client = {} as unknown as DirectiveClient;
+  using on = onInterrupt({ client, interrupt, keyboard });
+  on.watch({ requestId: 'r' });
+  const terminal = createTerminal(textStream(true), stderr);
+  prompts.add(approvalPrompt({ client, terminal }, 'r', approval('c')));
+  await expect.poll(() => stderr.text(), { interval: 5 }).toContain('approve?');
+  stdin.write('\u0003');
+  await expect.poll(() => stderr.text(), { interval: 5 }).toContain('cancel it?');
+  stdin.write('n\r');
+  await expect.poll(() => on.giveUp.aborted, { interval: 5 }).toBe(true);
+  expect(quiet).toEqual([true]);
 });
 
 test('a keyboard passes an interrupt on, and an end of input is no answer', async () => {

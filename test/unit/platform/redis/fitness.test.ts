@@ -9,6 +9,7 @@ import {
   UnfitRedis,
 } from '../../../../src/platform/redis/fitness.ts';
 import type { RedisConnection } from '../../../../src/platform/redis/connection.ts';
+import { installation } from '../../../../src/platform/redis/redis-process.ts';
 
 const fit: RedisFacts = {
   version: '7.0.0',
@@ -68,4 +69,30 @@ test('a managed server that hides its settings is read as far as it reports', as
     appendFsync: null,
     mode: 'standalone',
   });
+});
+
+/** Issue 36: without a redis-server the message names what to type, on the machine where it is read. */
+test.each([
+  [
+    'Debian, as root',
+    { platform: 'linux', isRoot: true, isContainer: false },
+    '`apt-get update && apt-get install -y redis-server`',
+    'sudo',
+  ],
+  [
+    'Ubuntu, as a user',
+    { platform: 'linux', isRoot: false, isContainer: false },
+    '`sudo apt-get update && sudo apt-get install -y redis-server`',
+    'brew',
+  ],
+  ['macOS', { platform: 'darwin', isRoot: false, isContainer: false }, '`brew install redis`', 'apt-get'],
+  [
+    'a container',
+    { platform: 'linux', isRoot: true, isContainer: true },
+    'set REDIS_URL to a Redis 7.0 or newer',
+    'docker run',
+  ],
+])('the installation of Redis on %s', (_, machine, names, lacks) => {
+  expect(installation(machine)).toContain(names);
+  expect(installation(machine)).not.toContain(lacks);
 });
