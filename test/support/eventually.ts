@@ -3,8 +3,11 @@
 import { expect, vi } from 'vitest';
 import { get } from './public-api.ts';
 
-export function eventually<T>(read: () => T | Promise<T>): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(read, { timeout: 20_000, interval: 20 });
+export function eventually<T>(
+  read: () => T | Promise<T>,
+  timeout = 20_000,
+): ReturnType<typeof expect.poll<T>> {
+  return expect.poll(read, { timeout, interval: 20 });
 }
 
 /** Resolves when a worker has listed these tools; also outside of a test. */
