@@ -84,7 +84,7 @@ export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const index = createSearchIndex(connection, keys, limitsOf);
   const read = rowReaderOf(store, onError);
   const build = createListBuild(connection, keys);
-  const mending = createIndexMending(connection, keys);
+  const mending = createIndexMending(connection, keys, store.listedMs);
   const shared = { connection, keys, index, mending, changes, read };
   return [
     createIndexer({ changes, index, read, onError }),

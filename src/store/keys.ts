@@ -84,6 +84,8 @@ export interface KeySpace {
   /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
    * beginning of the sorted sets of what rows have in common. */
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
+  /** Hash: the rows of a search index that is being built anew, until those of archived requests are written. In its slot. */
+  searchAside(tenant: string): string;
   /** String: id of the process whose claims end with this code. */
   process(code: string): string;
   /** List of the newest lines of a server's output, JSON. */
@@ -186,6 +188,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     searchTenants: `${prefix}:search-tenants`,
     listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
+    searchAside: (tenant) => `${prefix}:{search:${tenant}}:aside`,
     process: (code) => `${prefix}:process:${code}`,
     serverOutput: (server) => `${prefix}:output:${server}`,
     stats: (tenant) => `${prefix}:{stats:${tenant}}:`,

@@ -186,7 +186,9 @@ test.each(waves())(
     await using all = new AsyncDisposableStack();
     const scenes: Scene[] = [];
     for (const _ of steps)
-      scenes.push(await sceneWithOriginal(kind, all.use(await openEngineTest(redis.url, { agents: [PAYER] }))));
+      scenes.push(
+        await sceneWithOriginal(kind, all.use(await openEngineTest(redis.url, { agents: [PAYER] }))),
+      );
     const dooms = steps.map((step, index): Doom => ({
       prefix: scenes[index]?.engines.prefix ?? '',
       ...step,

@@ -294,9 +294,7 @@ describe('a provider that is away', () => {
         ),
       );
       const views = await Promise.all(
-        started.map(async ({ request_id }) =>
-          ended(request_id, 'completed', OUTAGE_MS + AFTER_OUTAGE_MS),
-        ),
+        started.map(async ({ request_id }) => ended(request_id, 'completed', OUTAGE_MS + AFTER_OUTAGE_MS)),
       );
       // A paid answer is that of a call that ended: each run has two, however often the first one was refused.
       expect(views.map(({ iterations, tool_calls }) => [iterations, tool_calls])).toEqual(
