@@ -98,6 +98,11 @@ export function noticesOf(notices: Notices, subject: string): Pick<DirectiveSumm
 /** `pageOf`: the page of a trace; null: there is none. */
 export type TracePage = ((traceId: string) => string) | null;
 
+/** `template`: where a trace is shown, with `{trace_id}` in it; null: nowhere. */
+export function tracePageOf(template: string | null): TracePage {
+  return template === null ? null : (traceId) => template.replaceAll('{trace_id}', traceId);
+}
+
 /** Trace id and link for a reader; `traceparent` null: not known yet. */
 export function traceView(
   traceparent: string | null,
