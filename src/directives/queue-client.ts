@@ -218,7 +218,8 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     score: (requestId, body) => whileAvailable(() => score(scoped(requestId), body)),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
-    deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
+    deadLetterGroups: ({ tenant: named = tenant } = {}) =>
+      whileAvailable(() => parts.deadLetters.groups(named)),
     redrive: async (which, { signal } = {}) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
@@ -294,7 +295,7 @@ function listsOf(
     },
     approvals: async (query = {}) => {
       const read = readInput(approvalQuerySchema, query, 'invalid_query');
-      return whileAvailable(() => lists.approvals(read, tenant));
+      return whileAvailable(() => lists.approvals(read, read.tenant ?? tenant));
     },
     reindex: async (options = {}) => {
       const { cursor } = readInput(reindexBodySchema, options, 'invalid_query');

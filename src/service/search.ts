@@ -41,19 +41,21 @@ export function requestListsOf(store: Store): RequestLists {
   const index = createSearchIndex(connection, keys, limitsOf);
   const storedOf = createTenantBytes(connection, keys, limitsOf).of;
   const build = createListBuild(connection, keys);
+  const tenants = async () => indexedTenants(connection, keys);
   return {
     requests: createRequestList({
       index,
       changes,
       build,
       storedOf,
-      tenants: async () => indexedTenants(connection, keys),
+      tenants,
       now: redisClock(connection),
     }),
     approvals: createApprovalList({
       index,
       changes,
       build,
+      tenants,
       openAsks: openAsksOf(store, DOCUMENT_BYTES),
       now: journal.now,
     }),

@@ -101,6 +101,8 @@ export interface KeySpace {
   readonly schedulesDue: string;
   /** Sorted set of the ids of a tenant's schedules. */
   schedulesOf(tenant: string): string;
+  /** Set of the tenants other than the default one that have schedules. */
+  readonly scheduleTenants: string;
   /** [hash of a schedule, list of what became of its instants]. */
   schedule(scheduleId: string): [record: string, history: string];
   /** [hash of a run that another program leads, hash of the ends of its steps]; `digest`: of the caller and the name. */
@@ -241,10 +243,13 @@ function conversationKeys(tag: string): ReturnType<KeySpace['conversation']> {
   return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
 }
 
-function scheduleKeys(tag: string): Pick<KeySpace, 'schedulesDue' | 'schedulesOf' | 'schedule'> {
+function scheduleKeys(
+  tag: string,
+): Pick<KeySpace, 'schedulesDue' | 'schedulesOf' | 'scheduleTenants' | 'schedule'> {
   return {
     schedulesDue: `${tag}:due`,
     schedulesOf: (tenant) => `${tag}:of:${tenant}`,
+    scheduleTenants: `${tag}:tenants`,
     schedule: (scheduleId) => [`${tag}:of-id:${scheduleId}`, `${tag}:history:${scheduleId}`],
   };
 }

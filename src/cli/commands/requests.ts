@@ -11,7 +11,7 @@ import { instantText, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
 import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
-import { decimal, pastInstantOption, wholeNumber } from '../options/option-values.ts';
+import { decimal, OF_TENANT, pastInstantOption, wholeNumber } from '../options/option-values.ts';
 
 interface FilterOptions {
   readonly status?: RequestFilter['status'];
@@ -65,10 +65,7 @@ export function addRequests({ program, withClient }: CommandLine): void {
   filtered(list)
     .option('--limit <count>', '1 to 200; default: 50', wholeNumber)
     .option('--cursor <cursor>', 'go on where a page ended')
-    .option(
-      '--tenant <name>',
-      'those of another tenant, or * for all: for administrators of the tenant default',
-    )
+    .option('--tenant <name>', OF_TENANT)
     .option('--watch', 'then show each one that is new or changes, until interrupted')
     .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
   examples(list, ['requests --status failed --since 2h', 'requests --tag refund --json | jq -r .request_id']);

@@ -18,14 +18,13 @@ import {
   LARGEST_LISTING,
   requestFilterSchema,
   requestListingSchema,
-  TENANT_IN_LIST,
 } from '../request/request-listing.ts';
 import { requestTimelineSchema } from '../request/request-timeline.ts';
 import { DEFAULT_TRACED, MOST_TRACED, requestTraceSchema } from '../request/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../request/request-view.ts';
 import { signalPageSchema } from '../signal/signal-page.ts';
 import { DEFAULT_FOUND, MOST_FOUND, searchFilterSchema, searchSchema } from '../request/search.ts';
-import { anyTenantSchema } from '../access/tenant-name.ts';
+import { anyTenantSchema, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { DEFAULT_SERIES, MOST_SERIES, statsFilterSchema, statsSchema } from '../request/stats.ts';
 import { decimal, type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
 

@@ -1,6 +1,6 @@
 // Requests in a list, the filters of the list, and its counts. Never holds arguments or results: the request has them.
 import * as z from 'zod';
-import { anyTenantSchema } from '../access/tenant-name.ts';
+import { anyTenantSchema, listedTenant, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { scoreNameSchema } from '../case/score.ts';
@@ -70,7 +70,7 @@ export const listedRequestSchema = z.object({
     .describe(
       'Present where the request has expired, and `GET /v1/requests/{r}/archive` still has it. Absent: not expired.',
     ),
-  tenant: z.string().optional().describe('Tenant of the request. Present in lists of all tenants.'),
+  tenant: listedTenant,
   tokens: z
     .object({
       input: count.describe('Number of input tokens.'),
@@ -159,10 +159,6 @@ export const requestFilterSchema = z.strictObject({
 
 /** Between the milliseconds of the last request of a page and its id, with the tenant before it in a list of all tenants. */
 export const CURSOR_PATTERN = /^\d{1,15}\.(?:[a-z0-9-]{1,32}~)?[A-Za-z0-9._:-]{1,128}$/;
-
-/** Description of the tenant in the query of a list. */
-export const TENANT_IN_LIST =
-  'Tenant whose requests are listed, `*`: of all. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.';
 
 /** A place in a list of requests; the id is as its tenant knows it. */
 export interface ListPlace {

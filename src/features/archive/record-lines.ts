@@ -10,6 +10,7 @@ import { wholeEnvelope } from '../../store/request/large-payloads.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
 import type { DirectiveRecord, RequestRecord } from '../../store/request/records.ts';
+import { redrivenCost, withRedrives } from '../../store/request/redriven-cost.ts';
 import { instant } from '../../queue/instant.ts';
 import { directiveView, NOTHING_NOW } from '../../directives/read/views.ts';
 
@@ -59,6 +60,7 @@ export async function* recordLines(source: RecordSource, closed: ClosedRequest):
 async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGenerator<ArchiveLine> {
   const { requestId, record, closedAt, directives } = closed;
   const run = await source.run(requestId);
+  const redriven = run && (await redrivenCost(source.journal.log, requestId, directives));
   yield {
     kind: 'request',
     format: ARCHIVE_FORMAT,
@@ -67,7 +69,7 @@ async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGener
     sequence: record.sequence,
     created_at: instant(record.createdAt),
     closed_at: instant(closedAt),
-    run: run && hidden(run.view),
+    run: run && hidden(withRedrives(run.view, redriven)),
     start: run?.start ? hidden(run.start) : null,
   };
   for (const directive of directives) yield await directiveLine(source, closed, directive);

@@ -20,6 +20,7 @@ import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { ListBuild } from './list-build.ts';
+import { type Found, type FoundOfTenant, merged } from './merged-tenants.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';
 import { LISTED_ERRORS, type ScanPlace, type SearchIndex } from './search-index.ts';
 
@@ -190,12 +191,6 @@ export function createRequestList(parts: RequestListParts): ListRequests {
   };
 }
 
-interface Found {
-  requests: ListedRequest[];
-  next: ListPlace | null;
-  early: boolean;
-}
-
 function placeOf({ created_at, request_id }: ListedRequest): ListPlace {
   return { createdAt: Date.parse(created_at), id: request_id };
 }
@@ -206,52 +201,6 @@ function placeIn({ createdAt, id }: ListPlace): ListPlace {
 
 function mostOf({ limit = DEFAULT_LISTING }: RequestQuery): number {
   return Math.min(limit, LARGEST_LISTING);
-}
-
-type FoundOfTenant = Found & { readonly tenant: string };
-
-/** Position of a request among those of all tenants, the newest first. */
-interface PlaceOfAll {
-  readonly createdAt: number;
-  /** Scoped. */
-  readonly id: string;
-}
-
-function isBefore(left: PlaceOfAll, right: PlaceOfAll): number {
-  return right.createdAt - left.createdAt || (left.id > right.id ? -1 : 1);
-}
-
-/** One page of the requests of several tenants. */
-function merged(found: readonly FoundOfTenant[], most: number): Found {
-  const stops = found
-    .flatMap(({ tenant, next, early }) =>
-      next === null ? [] : [{ createdAt: next.createdAt, id: scopedId(tenant, next.id), early }],
-    )
-    .toSorted(isBefore);
-  const [horizon] = stops;
-  const rows = found
-    .flatMap(({ tenant, requests }) =>
-      requests.map((row) => ({
-        row: { ...row, tenant },
-        createdAt: Date.parse(row.created_at),
-        id: scopedId(tenant, row.request_id),
-      })),
-    )
-    .toSorted(isBefore);
-  const sure =
-    horizon === undefined
-      ? rows
-      : rows.filter((each) => isBefore(each, horizon) < 0 || each.id === horizon.id);
-  const page = sure.slice(0, most);
-  const isCut = page.length < sure.length || page.length === most;
-  const last = page.at(-1);
-  const more = page.length < rows.length || horizon !== undefined;
-  const next = !more ? null : isCut && last !== undefined ? last : (horizon ?? null);
-  return {
-    requests: page.map(({ row }) => row),
-    next: next === null ? null : { createdAt: next.createdAt, id: next.id },
-    early: !isCut && horizon?.early === true,
-  };
 }
 
 type Counts = RequestListing['counts'];

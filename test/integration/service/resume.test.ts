@@ -62,6 +62,9 @@ const redis = useRedis();
 let service: RunningService;
 let client: DirectiveClient;
 
+/** USD for a million tokens. */
+const PRICE = { input: 2, output: 8 };
+
 const agent = { model: 'main:first', tools: ['peer.*'], stream: false, model_call: { max_retries: 0 } };
 
 beforeAll(async () => {
@@ -72,7 +75,7 @@ beforeAll(async () => {
         main: {
           type: 'openai-compatible',
           base_url: `${provider.url}/v1`,
-          models: { first: {}, second: {} },
+          models: { first: { price: PRICE }, second: {} },
         },
       },
       agents: {
@@ -273,6 +276,28 @@ describe('a run that reached a limit', () => {
       errors: [{ path: 'overrides.limits.max_iterations' }],
     });
   });
+});
+
+// Issue 35, A3.
+test('the redrive of a model call of an ended run is counted in its cost and its tokens, and does not resume it', async () => {
+  const query = 'redriven';
+  away.add(query);
+  const { request_id: request } = await client.runs.start({ agent: 'clerk', query });
+  const before = await ended(request, 'failed');
+  away.delete(query);
+  const [failed] = (await client.request(request))?.directives ?? [];
+  const { redriven } = await client.redrive({ directives: [{ request_id: request, id: failed?.id ?? '' }] });
+  const call = redriven[0]?.to.id ?? '';
+  await eventually(async () => (await client.directive(request, call))?.status).toBe('succeeded');
+  const view = await runOf(request);
+  expect(view).toMatchObject({ status: 'failed', iterations: before.iterations });
+  const cost = PRICE.input / 1_000_000 + PRICE.output / 1_000_000;
+  expect(view?.cost).toBeCloseTo((before.cost ?? 0) + cost, 12);
+  expect(view?.usage.total_tokens).toBe(before.usage.total_tokens + 2);
+  await eventually(async () => {
+    const { requests } = await client.requests({ q: request });
+    return [requests[0]?.cost, requests[0]?.tokens];
+  }).toEqual([view?.cost, { input: view?.usage.input_tokens, output: view?.usage.output_tokens }]);
 });
 
 test('a run without an end, and a request without a run, cannot be resumed', async () => {

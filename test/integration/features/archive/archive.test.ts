@@ -102,7 +102,9 @@ describe('a closed request', () => {
     const { descendants: _none, ...same } = view ?? {};
     expect(await client.request(request_id)).toEqual({ ...same, archived: true });
     expect(await client.page(request_id)).toEqual(before);
-    expect(await Array.fromAsync(client.signals(request_id, { after: 1 }))).toEqual(before.signals.slice(1));
+    const followed: unknown[] = [];
+    for await (const signal of client.signals(request_id, { after: 1 })) followed.push(signal);
+    expect(followed).toEqual(before.signals.slice(1));
     expect(await client.directive(request_id, 'one')).toMatchObject({
       status: 'succeeded',
       directive: { arguments: { text: 'hello', api_key: '[REDACTED]' } },
