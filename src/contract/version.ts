@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '93fb8a678fe27e6f200e5f9a0bf299c34b7aeed5160bbfdef0574187655603ef';
+export const CONTRACT_SHA256 = '49e6e5099fabcd4c4c4f748d4b2927012839715d1e4e19320f196d6ca64caf04';

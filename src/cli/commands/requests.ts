@@ -10,7 +10,7 @@ import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
-import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
+import { REQUEST_ORDERS, REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
 import { decimal, OF_TENANT, pastInstantOption, wholeNumber } from '../options/option-values.ts';
 
 interface FilterOptions {
@@ -33,6 +33,7 @@ interface ListOptions extends FilterOptions {
   readonly cursor?: string;
   readonly watch?: true;
   readonly tenant?: string;
+  readonly sort?: (typeof REQUEST_ORDERS)[number];
 }
 
 interface BulkOptions extends FilterOptions {
@@ -64,6 +65,11 @@ export function addRequests({ program, withClient }: CommandLine): void {
     .description('show matching requests, newest first');
   filtered(list)
     .option('--limit <count>', '1 to 200; default: 50', wholeNumber)
+    .addOption(
+      new Option('--sort <order>', 'newest, longest or most expensive first; default: created').choices(
+        REQUEST_ORDERS,
+      ),
+    )
     .option('--cursor <cursor>', 'go on where a page ended')
     .option('--tenant <name>', OF_TENANT)
     .option('--watch', 'then show each one that is new or changes, until interrupted')
@@ -113,8 +119,8 @@ function when(text: string): string {
 }
 
 async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
-  const { limit, cursor, tenant } = options;
-  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor, tenant });
+  const { limit, cursor, sort, tenant } = options;
+  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor, sort, tenant });
   sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests, HEAD);

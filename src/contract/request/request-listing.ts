@@ -157,6 +157,17 @@ export const requestFilterSchema = z.strictObject({
     ),
 });
 
+/** Orders of the list. */
+export const REQUEST_ORDERS = ['created', 'duration', 'cost'] as const;
+
+/** Schema of the order of the list. */
+export const requestOrderSchema = z
+  .enum(REQUEST_ORDERS)
+  .optional()
+  .describe(
+    'Order: `created` newest first, `duration` longest first, `cost` highest first; open requests and those without a cost come last. Duration and cost are compared among the newest 20,000 matching requests at most: `searched_until` says how far. Default: `created`.',
+  );
+
 /** Between the milliseconds of the last request of a page and its id, with the tenant before it in a list of all tenants. */
 export const CURSOR_PATTERN = /^\d{1,15}\.(?:[a-z0-9-]{1,32}~)?[A-Za-z0-9._:-]{1,128}$/;
 
@@ -196,6 +207,7 @@ export const requestQuerySchema = requestFilterSchema.extend({
     .max(LARGEST_LISTING)
     .optional()
     .describe('Maximum number of requests of a page. Default: 50.'),
+  sort: requestOrderSchema,
   tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
 });
 

@@ -8,6 +8,8 @@ export interface Found {
   requests: ListedRequest[];
   next: ListPlace | null;
   early: boolean;
+  /** Where a sorted search stopped because of its bounds; null: it saw all. Absent: it is not sorted. */
+  stoppedAt?: ListPlace | null;
 }
 
 export type FoundOfTenant = Found & { readonly tenant: string };
