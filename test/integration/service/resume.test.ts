@@ -338,6 +338,8 @@ describe('a provider that is away', () => {
     const seen = await waiting();
     expect(seen?.message).toMatch(/the model provider 'main' again: 1 attempt has failed since 20/);
     expect(Date.parse(seen?.until ?? '')).toBeGreaterThan(Date.now());
+    const view = await client.request(request);
+    expect(seen?.since).toBe(view?.directives[0]?.started_at);
     await client.cancel(request);
   });
 });

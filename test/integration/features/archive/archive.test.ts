@@ -117,6 +117,7 @@ describe('a closed request', () => {
       directives: [{ id: 'one', name: 'peer.echo', attempts: [], attempts_left_out: 1 }],
     });
     expect((await runCommand(['trace', request_id], service.url)).stdout).toContain('peer.echo');
+    expect((await runCommand(['get', request_id], service.url)).stdout).toContain('closed, archived');
     expect((await refusal(client.again(request_id))).errors).toMatchObject([
       { message: expect.stringContaining('hides secrets') },
     ]);
