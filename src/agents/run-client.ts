@@ -28,6 +28,7 @@ import type { SignalLog } from '../store/log/signal-log.ts';
 import type { ClientRuns } from '../directives/queue-client.ts';
 import type { Capacity } from '../directives/capacity.ts';
 import { keyedIds } from '../directives/identify.ts';
+import { archivedRun, type FindArchived } from '../directives/read/archived-reads.ts';
 import { onceRunId } from '../directives/once-request.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { newIdentifier, newShortId } from '../platform/telemetry/identifier.ts';
@@ -60,6 +61,8 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** The limit of `RunJournalOptions`. */
   requestBytes: number;
+  /** Part of `RunRepeatParts`. */
+  archived?: FindArchived | undefined;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
   /** Default: nothing is traced. */
@@ -125,7 +128,13 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     again,
     fork,
     async resume(requestId, body, options) {
-      return resume(requestId, readBody(resumeRunBodySchema, body ?? {}), options);
+      return resume(requestId, readBody(resumeRunBodySchema, body ?? {}), options).catch(
+        async (error: unknown) => {
+          const isUnknown = error instanceof DirectiveRefused && error.problem.code === 'not_found';
+          const isArchived = isUnknown && ((await parts.archived?.(requestId)) ?? null) !== null;
+          throw isArchived ? archivedRun(requestId) : error;
+        },
+      );
     },
     async decide(requestId, callId, body) {
       return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));

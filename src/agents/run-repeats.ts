@@ -16,8 +16,9 @@ import { type RunOverrides, startRunBodySchema } from '../contract/run/run.ts';
 import { toolContent } from '../contract/tool/tool-content.ts';
 import type * as z from 'zod';
 import { contentDigest } from '../store/request/content-digest.ts';
-import { encrypted } from '../directives/change/again.ts';
+import { encrypted, requireUnredacted } from '../directives/change/again.ts';
 import type { ForkOptions } from '../directives/queue-client.ts';
+import type { ArchivedRequest, FindArchived } from '../directives/read/archived-reads.ts';
 import { unknownRequest } from '../directives/read/not-found.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { newShortId } from '../platform/telemetry/identifier.ts';
@@ -30,8 +31,20 @@ import type { JsonObject, RecordedCall, RunOrigin, RunSpec } from './turn/transi
 export interface RunRepeatParts {
   readonly store: RunStore;
   readonly starter: RunStarter;
+  /** Default: nothing is archived. */
+  readonly archived?: FindArchived | undefined;
   /** Default: nothing is traced. */
   readonly spans?: Spans;
+}
+
+/** Settings of a start by which a run is started again. */
+type Repeatable = Pick<RunSpec, 'agent' | 'messages' | 'overrides' | 'metadata' | 'flow' | 'origin'>;
+
+/** null: they are encrypted. */
+export function repeatable(spec: RunSpec): Repeatable | null {
+  if (spec.encrypted !== undefined || spec.sealed !== undefined) return null;
+  const { agent, messages, overrides, metadata, flow, origin } = spec;
+  return { agent, messages, overrides, metadata, flow, origin };
 }
 
 type ReadAgain = z.output<typeof againBodySchema>;
@@ -52,13 +65,14 @@ const MOST_RECORDED = 1_000;
 const MOST_RECORD_CHARACTERS = 1_048_576;
 const READ_AT_ONCE = 20;
 
-export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeatParts) {
-  async function specOf(requestId: string): Promise<RunSpec> {
+export function createRunRepeats({ store, starter, archived, spans = NO_SPANS }: RunRepeatParts) {
+  async function specOf(requestId: string): Promise<Repeatable> {
     const run = await whileAvailable(() => store.read(requestId, NO_SIGNALS));
-    if (run === null) throw unknownRequest(requestId);
+    if (run === null) return archivedStart(requestId, (await archived?.(requestId)) ?? null);
     const { spec, fault, later } = run;
-    if (spec.encrypted !== undefined || spec.sealed !== undefined) throw encrypted(requestId);
-    if (fault === null && !later) return spec;
+    const settings = repeatable(spec);
+    if (settings === null) throw encrypted(requestId);
+    if (fault === null && !later) return settings;
     const why = later ? 'an engine of a later version has written it' : fault;
     const detail = `the run of request "${ownId(requestId)}" cannot be read here: ${why}`;
     throw new DirectiveRefused(problem('unavailable', { detail }));
@@ -66,7 +80,7 @@ export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeat
 
   async function start(
     requestId: string,
-    spec: RunSpec,
+    spec: Repeatable,
     { agent = spec.agent, messages, overrides, origin, body }: Changes,
     { idempotencyKey, traceparent }: StartOptions,
   ): Promise<RepeatedRequest> {
@@ -109,6 +123,7 @@ export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeat
       const spec = await specOf(requestId);
       const { at, say, model, system_prompt, act, dry } = body;
       const turn = await turnOf(options, at);
+      if (options.view.archived === true) requireUnredacted(requestId, turn.context.messages);
       const asked = await withResults(options, turn.context.messages, body.results ?? {});
       const record = [...(await recordOf(options, { at, dry })), ...(spec.origin?.tools?.record ?? [])];
       requireRecordable(record);
@@ -123,6 +138,18 @@ export function createRunRepeats({ store, starter, spans = NO_SPANS }: RunRepeat
       return start(requestId, spec, changes, options);
     },
   };
+}
+
+function archivedStart(requestId: string, found: ArchivedRequest | null): Repeatable {
+  if (found === null) throw unknownRequest(requestId);
+  if (found.start === null) {
+    const why =
+      'its archive does not hold the start of its run, which was encrypted or archived by an earlier version';
+    const detail = `request "${ownId(requestId)}" cannot be repeated: ${why}`;
+    throw new DirectiveRefused(problem('not_found', { detail }));
+  }
+  requireUnredacted(requestId, found.start);
+  return found.start as unknown as Repeatable;
 }
 
 /** In place of the last message of the user, with what came after it left away. */

@@ -34,6 +34,10 @@ export interface ResumeParts {
   mostBytes(requestId: string): number;
 }
 
+/** The API and its callers see neither the open calls nor the limits of such a run. */
+const SEALED =
+  'is encrypted: its state can be read by engines alone, so it is unknown here which of its calls may have acted. Start it again with the client that has its key';
+
 export type ResumeBody = z.output<typeof resumeRunBodySchema>;
 
 type Resume = (requestId: string, body: ResumeBody, options?: StartOptions) => Promise<ResumedRun>;
@@ -47,7 +51,7 @@ export function createResume(parts: ResumeParts): Resume {
     const name = `resume:${idempotencyKey === undefined ? newIdentifier() : keyedIds(idempotencyKey).request}`;
     const run = await parts.store.read(requestId, NO_SIGNALS);
     if (run === null) throw noRun(requestId);
-    if ((await parts.runs.isSealed(requestId)) === true) throw notResumable(requestId, 'is encrypted');
+    if ((await parts.runs.isSealed(requestId)) === true) throw notResumable(requestId, SEALED);
     await parts.requireMemory(requestId);
     const interrupted = run.document === null ? null : interruptionOf(run.document);
     if (interrupted !== null) await check(parts, requestId, body, interrupted);

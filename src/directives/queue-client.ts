@@ -53,6 +53,7 @@ import { notAWorker, unknownDirective, unknownRequest, unknownWorker } from './r
 import type { GateLooks } from '../queue/gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
 import { createScore } from './change/score.ts';
+import { type FindArchived, type Reads, withArchived } from './read/archived-reads.ts';
 import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
@@ -126,6 +127,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   /** Number of delayed directives in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
   runs: ClientRuns;
+  /** Reads requests that Redis no longer holds. Default: nothing is archived. */
+  archived?: FindArchived | undefined;
   changes: Pick<ChangedRequests, 'note'>;
   reports: Pick<Reports, 'count'>;
   answer(
@@ -182,7 +185,11 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   const senders = { ...createSubmissionWait(parts, whole, tenant), runs };
 
   const { runs: calls, ...submissions } = parts.isFiring === true ? senders : withoutReservedIds(senders);
-  const reads = readsOf(createRequestReader(parts, whole), scoped);
+  const reader = createRequestReader(parts, whole);
+  const reads = readsOf(
+    parts.archived === undefined ? reader : withArchived(reader, journal, parts.archived),
+    scoped,
+  );
 
   const repeats = createRepeats({ ...parts, ...submissions, tenant, reads });
 
@@ -211,7 +218,8 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     score: (requestId, body) => whileAvailable(() => score(scoped(requestId), body)),
     answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
-    deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
+    deadLetterGroups: ({ tenant: named = tenant } = {}) =>
+      whileAvailable(() => parts.deadLetters.groups(named)),
     redrive: async (which, { signal } = {}) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
@@ -261,8 +269,6 @@ function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): Ru
   };
 }
 
-type Reads = Pick<DirectiveClient, 'signals' | 'page' | 'request' | 'trace' | 'directive' | 'payload'>;
-
 function readsOf(reader: Reads, scoped: (requestId: string) => string): Reads {
   return {
     signals: (requestId, options) => reader.signals(scoped(requestId), options),
@@ -289,7 +295,7 @@ function listsOf(
     },
     approvals: async (query = {}) => {
       const read = readInput(approvalQuerySchema, query, 'invalid_query');
-      return whileAvailable(() => lists.approvals(read, tenant));
+      return whileAvailable(() => lists.approvals(read, read.tenant ?? tenant));
     },
     reindex: async (options = {}) => {
       const { cursor } = readInput(reindexBodySchema, options, 'invalid_query');

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { createArchiver, type ArchiveReports } from '../features/archive/archiver.ts';
 import type { ArchiveStore } from '../features/archive/archive-store.ts';
-import { archivedReader } from '../features/archive/archived-request.ts';
+import { createArchivedReads } from '../features/archive/archived-reads.ts';
+import { archivedReader, type ReadArchived } from '../features/archive/archived-request.ts';
 import { createBucketStore } from '../features/archive/bucket-store.ts';
 import { createFolderStore } from '../features/archive/folder-store.ts';
 import type { Config } from '../config/config.ts';
@@ -13,6 +14,9 @@ import { closedMsOf } from '../contract/access/tenant-limits.ts';
 import { requestField, scopedId } from '../contract/access/tenant.ts';
 import { runView } from '../agents/core/run-view.ts';
 import { viewOf } from '../agents/run-client.ts';
+import { repeatable } from '../agents/run-repeats.ts';
+import type { FindArchived } from '../directives/read/archived-reads.ts';
+import { tracePageOf } from '../directives/read/views.ts';
 import { createRunStore, NO_SIGNALS } from '../agents/turn/run-store.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import type { Meters } from '../platform/telemetry/metrics/meters.ts';
@@ -30,17 +34,19 @@ export function archiveStoreOf({
 
 const RETRY_AFTER_MS = 5_000;
 
-/** Reads what the tenant of the caller has archived; null: nothing is archived. */
-export function archiveOf(
-  config: Config,
-  tenant: () => string,
-): ((requestId: string) => Promise<Readable | null>) | null {
+/** Reads requests that Redis no longer holds; undefined: nothing is archived. */
+export function archivedReadsOf(config: Config): FindArchived | undefined {
   const store = archiveStoreOf(config);
-  if (store === null) return null;
+  if (store === null) return undefined;
+  return createArchivedReads(readable(store), { pageOf: tracePageOf(config.telemetry.traceUrl) });
+}
+
+/** Reads what the archive has, or says that it is away. */
+function readable(store: ArchiveStore): ReadArchived {
   const read = archivedReader(store);
-  return async (requestId) => {
+  return async (scoped) => {
     try {
-      return await read(scopedId(tenant(), requestId));
+      return await read(scoped);
     } catch (error) {
       throw new ServiceUnavailable('The archive cannot be read', {
         retryAfterMs: RETRY_AFTER_MS,
@@ -48,6 +54,17 @@ export function archiveOf(
       });
     }
   };
+}
+
+/** Reads what the tenant of the caller has archived; null: nothing is archived. */
+export function archiveOf(
+  config: Config,
+  tenant: () => string,
+): ((requestId: string) => Promise<Readable | null>) | null {
+  const store = archiveStoreOf(config);
+  if (store === null) return null;
+  const read = readable(store);
+  return async (requestId) => read(scopedId(tenant(), requestId));
 }
 
 /** null: nothing is archived. */
@@ -67,9 +84,9 @@ export function archiverOn(
     source: {
       journal,
       payloads,
-      runView: async (requestId) => {
+      run: async (requestId) => {
         const run = await stored.read(requestId, NO_SIGNALS);
-        return run ? viewOf(runView, run) : null;
+        return run && { view: viewOf(runView, run), start: repeatable(run.spec) };
       },
     },
     longestMs: (requestId) => closedMsOf(limitsOf, requestId, config.retention.closed_ms) + holdMs,

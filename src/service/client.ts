@@ -29,7 +29,8 @@ import {
 } from '../directives/queue-client.ts';
 import { createSubmitter } from '../directives/submit.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import type { TracePage } from '../directives/read/views.ts';
+import type { FindArchived } from '../directives/read/archived-reads.ts';
+import { tracePageOf } from '../directives/read/views.ts';
 import { readOutput } from '../features/server-output/server-output.ts';
 import { requestListsOf } from './search.ts';
 import type { ScheduleOwner } from '../features/schedules/schedule-record.ts';
@@ -62,6 +63,8 @@ export interface ClientOptions {
   budgets?: BudgetSettings;
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
+  /** Reads requests that Redis no longer holds. Default: nothing is archived. */
+  archived?: FindArchived | undefined;
   /** Part of `RedriveParts`. Default: no check. */
   charge?: ((count: number) => Promise<void>) | undefined;
   /** Rights of schedules that are made now. Default: no key is needed. */
@@ -122,6 +125,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     changes: records.changes,
     reports: store.reports,
     runs: runsOf(store, capacity, options),
+    archived: options.archived,
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
     mustEncrypt: options.mustEncrypt,
@@ -180,14 +184,10 @@ function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaC
   });
 }
 
-function tracePageOf(template: string | null): TracePage {
-  return template === null ? null : (traceId) => template.replaceAll('{trace_id}', traceId);
-}
-
 function runsOf(
   store: Store,
   capacity: Capacity,
-  { requestBytes, caller }: Pick<ClientOptions, 'requestBytes' | 'caller'>,
+  { requestBytes, caller, archived }: Pick<ClientOptions, 'requestBytes' | 'caller' | 'archived'>,
 ): ClientRuns {
   const { spans, limitsOf } = store;
   const { runs, journal } = store.records;
@@ -204,6 +204,7 @@ function runsOf(
     requireMemory: capacity.requireMemory,
     requestBytes,
     limitsOf,
+    archived,
   });
 }
 

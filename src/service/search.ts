@@ -41,19 +41,21 @@ export function requestListsOf(store: Store): RequestLists {
   const index = createSearchIndex(connection, keys, limitsOf);
   const storedOf = createTenantBytes(connection, keys, limitsOf).of;
   const build = createListBuild(connection, keys);
+  const tenants = async () => indexedTenants(connection, keys);
   return {
     requests: createRequestList({
       index,
       changes,
       build,
       storedOf,
-      tenants: async () => indexedTenants(connection, keys),
+      tenants,
       now: redisClock(connection),
     }),
     approvals: createApprovalList({
       index,
       changes,
       build,
+      tenants,
       openAsks: openAsksOf(store, DOCUMENT_BYTES),
       now: journal.now,
     }),
@@ -84,7 +86,7 @@ export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const index = createSearchIndex(connection, keys, limitsOf);
   const read = rowReaderOf(store, onError);
   const build = createListBuild(connection, keys);
-  const mending = createIndexMending(connection, keys);
+  const mending = createIndexMending(connection, keys, store.listedMs);
   const shared = { connection, keys, index, mending, changes, read };
   return [
     createIndexer({ changes, index, read, onError }),

@@ -88,6 +88,8 @@ export interface KeySpace {
   /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
    * beginning of the sorted sets of what rows have in common. */
   search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
+  /** Hash: the rows of a search index that is being built anew, until those of archived requests are written. In its slot. */
+  searchAside(tenant: string): string;
   /** String: id of the process whose claims end with this code. */
   process(code: string): string;
   /** List of the newest lines of a server's output, JSON. */
@@ -103,6 +105,8 @@ export interface KeySpace {
   readonly schedulesDue: string;
   /** Sorted set of the ids of a tenant's schedules. */
   schedulesOf(tenant: string): string;
+  /** Set of the tenants other than the default one that have schedules. */
+  readonly scheduleTenants: string;
   /** [hash of a schedule, list of what became of its instants]. */
   schedule(scheduleId: string): [record: string, history: string];
   /** [hash of a run that another program leads, hash of the ends of its steps]; `digest`: of the caller and the name. */
@@ -191,6 +195,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     searchTenants: `${prefix}:search-tenants`,
     listBuild: `${prefix}:list-build`,
     search: (tenant) => searchKeys(`${prefix}:{search:${tenant}}`),
+    searchAside: (tenant) => `${prefix}:{search:${tenant}}:aside`,
     process: (code) => `${prefix}:process:${code}`,
     serverOutput: (server) => `${prefix}:output:${server}`,
     stats: (tenant) => `${prefix}:{stats:${tenant}}:`,
@@ -244,10 +249,13 @@ function conversationKeys(tag: string): ReturnType<KeySpace['conversation']> {
   return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
 }
 
-function scheduleKeys(tag: string): Pick<KeySpace, 'schedulesDue' | 'schedulesOf' | 'schedule'> {
+function scheduleKeys(
+  tag: string,
+): Pick<KeySpace, 'schedulesDue' | 'schedulesOf' | 'scheduleTenants' | 'schedule'> {
   return {
     schedulesDue: `${tag}:due`,
     schedulesOf: (tenant) => `${tag}:of:${tenant}`,
+    scheduleTenants: `${tag}:tenants`,
     schedule: (scheduleId) => [`${tag}:of-id:${scheduleId}`, `${tag}:history:${scheduleId}`],
   };
 }

@@ -101,6 +101,7 @@ export type ScriptName =
   | 'schedule-take'
   | 'score'
   | 'search-drop'
+  | 'search-clear'
   | 'search-mend'
   | 'search-mend-bytes'
   | 'search-read'

@@ -8,8 +8,11 @@ const LONGEST_WAIT_MS = 90_000;
 const INTERVAL_MS = 50;
 
 /** An assertion about what `read` returns, which has time to become true. */
-export function eventually<T>(read: () => T | Promise<T>): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(read, { timeout: LONGEST_WAIT_MS, interval: INTERVAL_MS });
+export function eventually<T>(
+  read: () => T | Promise<T>,
+  timeout = LONGEST_WAIT_MS,
+): ReturnType<typeof expect.poll<T>> {
+  return expect.poll(read, { timeout, interval: INTERVAL_MS });
 }
 
 /** Resolves with the result of `check` as soon as it does not throw; also outside of a test. */

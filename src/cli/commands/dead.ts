@@ -9,7 +9,7 @@ import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { defaultVerb, wholeNumber } from '../options/option-values.ts';
+import { defaultVerb, OF_TENANT, wholeNumber } from '../options/option-values.ts';
 import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 
@@ -19,6 +19,7 @@ interface DeadOptions {
   readonly limit?: number;
   readonly all?: true;
   readonly dryRun?: true;
+  readonly tenant?: string;
 }
 
 const REDRIVE_STEP = 100;
@@ -44,9 +45,9 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
 
 export function addDead({ program, withClient }: CommandLine): void {
   const dead = program.command('dead').description('list dead letters, and execute them again');
-  filtered(defaultVerb(dead, 'list').description('show dead letters, oldest first')).action(
-    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
-  );
+  filtered(defaultVerb(dead, 'list').description('show dead letters, oldest first'))
+    .option('--tenant <name>', OF_TENANT)
+    .action(async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)));
   const redrive = dead
     .command('redrive [names...]')
     .description('execute dead letters again: those named <request>/<directive>, or all that match');
@@ -68,8 +69,9 @@ function filtered(command: Command): Command {
 }
 
 async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
+  const { tenant } = options;
   const limit = options.limit === undefined ? {} : { limit: options.limit };
-  const page = await client.deadLetters({ ...filterOf(options), ...limit });
+  const page = await client.deadLetters({ ...filterOf(options), ...limit, tenant });
   if (json) for (const letter of page.dead_letters) terminal.out(JSON.stringify(letter));
   else if (page.dead_letters.length > 0) terminal.rows([HEAD, ...page.dead_letters.map(row)]);
   if (page.dead_letters.length === 0 && !json)
@@ -90,10 +92,11 @@ async function sayNothing(
 
 const HEAD = ['ENDED (UTC)', 'REQUEST', 'DIRECTIVE', 'CALLS', 'ATTEMPTS', 'ERROR'];
 
-function row({ request_id, id, name, about, error, attempts, ended_at }: DeadLetter): string[] {
+function row({ tenant, request_id, id, name, about, error, attempts, ended_at }: DeadLetter): string[] {
   const what = `${name ?? '-'}${about === undefined ? '' : `, end of ${endOf(about)}`}`;
   const fault = oneLine(`${error.type}: ${error.message}`, 1_000);
-  return [instantText(ended_at), request_id, id, oneLine(what, 200), String(attempts), fault];
+  const request = tenant === undefined ? request_id : `${tenant}~${request_id}`;
+  return [instantText(ended_at), request, id, oneLine(what, 200), String(attempts), fault];
 }
 
 function endOf({ request_id: requestId, id }: NonNullable<DeadLetter['about']>): string {

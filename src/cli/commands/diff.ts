@@ -81,7 +81,12 @@ export function durationText(ms: number | null): string {
   return ms === null ? 'unknown' : timeText(ms);
 }
 
-function turnLines({ a, b, asked, answered, calls, sums }: ComparedTurn, paint: Paint): string[] {
+function turnLines(turn: ComparedTurn, paint: Paint): string[] {
+  const { a, b, asked, answered, calls, sums } = turn;
+  if (turn.taken_over === true) {
+    const whose = a === null ? `${b} of the second one` : `${a} of the first one`;
+    return [paint('dim', `= turn ${whose}: before the fork`), ...callLines(calls.map(taken), paint)];
+  }
   if (a === null)
     return [paint('yellow', `+ turn ${b}: only the second one has it`), ...callLines(calls, paint)];
   if (b === null)
@@ -95,6 +100,11 @@ function turnLines({ a, b, asked, answered, calls, sums }: ComparedTurn, paint: 
   const times = [sums.a, sums.b].map((each) => durationText(each?.duration_ms ?? null));
   const between = `${tokens.join(' | ')} tokens, ${times.join(' | ')}`;
   return [`turn ${number}  ${paint('dim', between)}`, ...differences, ...callLines(calls, paint)];
+}
+
+/** A call before a fork belongs to both. */
+function taken(call: ComparedTurn['calls'][number]): ComparedTurn['calls'][number] {
+  return { ...call, kind: 'same' };
 }
 
 function callLines(calls: ComparedTurn['calls'], paint: Paint): string[] {

@@ -102,7 +102,8 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 
 /** `urgent`: lines above all that is listed. */
 function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
-  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${counted(view.sequence, 'signal')}`;
+  const status = view.archived === true ? `${view.status}, archived` : view.status;
+  const head = `${terminal.paint('bold', view.request_id)} ${status}, ${view.open} open, ${counted(view.sequence, 'signal')}`;
   const rows = table(view.directives.map((summary) => summaryRow(summary, view.directives, terminal)));
   const directives = rows.map((line) => cut(line, terminal.columns - INDENT));
   const { paint } = terminal;

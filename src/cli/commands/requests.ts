@@ -10,8 +10,8 @@ import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, timeText } from '../table.ts';
 import { oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
-import { REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
-import { decimal, pastInstantOption, wholeNumber } from '../options/option-values.ts';
+import { REQUEST_ORDERS, REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
+import { decimal, OF_TENANT, pastInstantOption, wholeNumber } from '../options/option-values.ts';
 
 interface FilterOptions {
   readonly status?: RequestFilter['status'];
@@ -33,6 +33,7 @@ interface ListOptions extends FilterOptions {
   readonly cursor?: string;
   readonly watch?: true;
   readonly tenant?: string;
+  readonly sort?: (typeof REQUEST_ORDERS)[number];
 }
 
 interface BulkOptions extends FilterOptions {
@@ -64,11 +65,13 @@ export function addRequests({ program, withClient }: CommandLine): void {
     .description('show matching requests, newest first');
   filtered(list)
     .option('--limit <count>', '1 to 200; default: 50', wholeNumber)
-    .option('--cursor <cursor>', 'go on where a page ended')
-    .option(
-      '--tenant <name>',
-      'those of another tenant, or * for all: for administrators of the tenant default',
+    .addOption(
+      new Option('--sort <order>', 'newest, longest or most expensive first; default: created').choices(
+        REQUEST_ORDERS,
+      ),
     )
+    .option('--cursor <cursor>', 'go on where a page ended')
+    .option('--tenant <name>', OF_TENANT)
     .option('--watch', 'then show each one that is new or changes, until interrupted')
     .action(async (given: ListOptions) => withClient(async (invocation) => listRequests(invocation, given)));
   examples(list, ['requests --status failed --since 2h', 'requests --tag refund --json | jq -r .request_id']);
@@ -116,8 +119,8 @@ function when(text: string): string {
 }
 
 async function listRequests(invocation: Invocation, options: ListOptions): Promise<ExitCode> {
-  const { limit, cursor, tenant } = options;
-  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor, tenant });
+  const { limit, cursor, sort, tenant } = options;
+  const page = await invocation.client.requests({ ...filterOf(options), limit, cursor, sort, tenant });
   sayTimes(invocation, options);
   if (options.watch) return watch(invocation, options, page);
   show(invocation, page.requests, HEAD);

@@ -8,7 +8,7 @@ import type {
 } from '../../contract/schedule/schedule.ts';
 import { LARGEST_LISTING } from '../../contract/request/request-listing.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { durationWords, interval } from '../options/option-values.ts';
+import { durationWords, interval, OF_TENANT } from '../options/option-values.ts';
 import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
@@ -35,7 +35,10 @@ export function addSchedules({ program, withClient }: CommandLine): void {
   schedule
     .command('list')
     .description('show when each fires next, and what became of its last instant')
-    .action(async () => withClient(listSchedules));
+    .option('--tenant <name>', OF_TENANT)
+    .action(async (given: { tenant?: string }) =>
+      withClient(async (invocation) => listSchedules(invocation, given)),
+    );
   schedule
     .command('show <id>')
     .description('show what it submits, and its last 100 instants')
@@ -169,12 +172,12 @@ function requireTiming({ cron, every, zone, agent, query }: ScheduleOptions): vo
     throw usage('A run needs what it is asked.', 'Give --query <text> beside --agent.');
 }
 
-async function listSchedules(invocation: Schedules): Promise<ExitCode> {
+async function listSchedules(invocation: Schedules, { tenant }: { tenant?: string }): Promise<ExitCode> {
   const { client, terminal, json } = invocation;
   const schedules: ListedSchedule[] = [];
   let after: string | undefined;
   do {
-    const page = await client.schedules.list(after === undefined ? {} : { after });
+    const page = await client.schedules.list({ after, tenant });
     schedules.push(...page.schedules);
     after = page.next ?? undefined;
   } while (after !== undefined);
@@ -201,7 +204,7 @@ function row(schedule: ListedSchedule): string[] {
   const { counts, last, paused, waiting } = schedule;
   const lastText = last === null ? '-' : firingText(last);
   return [
-    schedule.id,
+    schedule.tenant === undefined ? schedule.id : `${schedule.tenant}~${schedule.id}`,
     schedule.status,
     oneLine(whenText(schedule), 80),
     schedule.next_at === null ? '-' : instantText(schedule.next_at),

@@ -11,7 +11,7 @@ import { type EncryptOption, encryptingWhere, WITH_KEY } from '../options/submis
 import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
-import { objectArgument, promptOf } from '../options/option-values.ts';
+import { objectArgument, OF_TENANT, promptOf } from '../options/option-values.ts';
 import { oneLine } from '../terminal.ts';
 import { who } from './answer.ts';
 
@@ -29,6 +29,7 @@ interface DecisionOptions extends EncryptOption {
   readonly agent?: string;
   readonly tool?: string;
   readonly dryRun?: boolean;
+  readonly tenant?: string;
 }
 
 export function addSteering({ program, withClient }: CommandLine): void {
@@ -47,6 +48,7 @@ export function addSteering({ program, withClient }: CommandLine): void {
     .option('--agent <name>', 'with --all: only calls of runs of this agent')
     .option('--tool <pattern>', 'with --all: only calls of these tools; * matches any characters')
     .option('--dry-run', 'with --all: show what would be decided about, and decide nothing')
+    .option('--tenant <name>', `with --dry-run: ${OF_TENANT}`)
     .option('--reason <text>', 'kept with the decision')
     .option('--arguments <json>', 'call it with these instead')
     .option('--by <name>', 'who decides; default: the user of this process')
@@ -62,6 +64,7 @@ export function addSteering({ program, withClient }: CommandLine): void {
     .option('--agent <name>', 'with --all: only calls of runs of this agent')
     .option('--tool <pattern>', 'with --all: only calls of these tools; * matches any characters')
     .option('--dry-run', 'with --all: show what would be decided about, and decide nothing')
+    .option('--tenant <name>', `with --dry-run: ${OF_TENANT}`)
     .option('--reason <text>', 'shown to the model')
     .option('--by <name>', 'who decides; default: the user of this process')
     .option('--encrypt', `encrypt the reason ${WITH_KEY}`)
@@ -96,7 +99,9 @@ async function decideWhich(
   decision: ApprovalDecisionBody['decision'],
   options: DecisionOptions,
 ): Promise<ExitCode> {
-  const { all = false, agent, tool, dryRun, arguments: edited } = options;
+  const { all = false, agent, tool, dryRun, tenant, arguments: edited } = options;
+  if (tenant !== undefined && !(all && dryRun === true))
+    throw usage('--tenant belongs to --all --dry-run.', 'Decide with a key of that tenant.');
   if (all) {
     if (callId !== undefined || edited !== undefined)
       throw usage('--all decides about calls as they are.', 'Leave out the call and --arguments.');
@@ -125,9 +130,10 @@ async function decideAll(
     return oneLine(`${id}  ${tool}  ${args ?? ''}  ${outcome}`, LONGEST_LINE);
   };
   if (options.dryRun === true) {
-    const shown = waiting.map(({ request_id, call_id }) =>
-      line(`${request_id}/${call_id}`, `would be ${what}`),
-    );
+    const shown = waiting.map(({ tenant, request_id, call_id }) => {
+      const whose = tenant === undefined ? '' : `${tenant}~`;
+      return `${whose}${line(`${request_id}/${call_id}`, `would be ${what}`)}`;
+    });
     if (json) for (const each of waiting) terminal.out(JSON.stringify(each));
     else terminal.out(shown.join('\n') || 'nothing waits for a decision');
     return EXIT.done;
@@ -158,12 +164,12 @@ const LONGEST_LINE = 1_000;
 async function waitingCalls(
   client: Pick<Invocation['client'], 'approvals'>,
   requestId: string | undefined,
-  { agent, tool }: DecisionOptions,
+  { agent, tool, tenant }: DecisionOptions,
 ): Promise<OpenApproval[]> {
   const found: OpenApproval[] = [];
   let cursor: string | null = null;
   do {
-    const page: ApprovalListing = await client.approvals(cursor === null ? {} : { cursor });
+    const page: ApprovalListing = await client.approvals({ cursor: cursor ?? undefined, tenant });
     found.push(...page.approvals);
     cursor = page.next;
   } while (cursor !== null);

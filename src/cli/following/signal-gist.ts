@@ -159,13 +159,17 @@ export function retryText({
 }
 
 /** Why it waits, and when it is tried again, by UTC. */
-export function whyText({ message, reason, until }: Wait): string {
+/** Reasons whose message names the instant already, or whose wait begins with the acceptance. */
+const SAYS_SINCE: ReadonlySet<string> = new Set(['retry', 'worker_lost', 'later']);
+
+export function whyText({ message, reason, since, until }: Wait): string {
   // It may be tomorrow, or next year.
   if (reason === 'later') return `begins at ${until ?? 'an instant'}`;
   // A question is over then: nothing is tried again.
   const word = reason === 'input_required' ? 'until' : reason === 'limit' ? 'next at' : 'tried again at';
   const again = until === null ? '' : `, ${word} ${until.slice(11, 19)}`;
-  return `${oneLine(message, 200)}${again}`;
+  const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${since.slice(11, 19)}`;
+  return `${oneLine(message, 200)}${from}${again}`;
 }
 
 export function waitText(wait: Wait): string {

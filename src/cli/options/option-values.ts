@@ -10,6 +10,9 @@ import { pastInstant } from '../../contract/past-instant.ts';
 import { usage } from '../failure.ts';
 import { oneLine } from '../terminal.ts';
 
+/** Description of an option that names the tenant of a list. */
+export const OF_TENANT = 'those of another tenant, or * for all: for administrators of the tenant default';
+
 export function wholeNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number.');

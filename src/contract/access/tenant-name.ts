@@ -16,3 +16,13 @@ export const ALL_TENANTS = '*';
 
 /** Schema of a tenant that an operator names, or of all of them. */
 export const anyTenantSchema = z.union([z.literal(ALL_TENANTS), tenantSchema]);
+
+/** Description of the tenant in the query of a list. */
+export const TENANT_IN_LIST =
+  'Tenant whose entries are listed, `*`: of all. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.';
+
+/** Tenant of an entry in a list of all tenants. */
+export const listedTenant = z
+  .string()
+  .optional()
+  .describe('Tenant of the entry. Present in lists of all tenants.');

@@ -93,7 +93,8 @@ function headOf({ requestId, run }: ReadRequest): CaseHead {
   const duration_ms = durationOf(run);
   const sums = { iterations, tool_calls, usage, cost, duration_ms };
   const end = { status, termination_reason, result: result ?? null, error: error ?? null, ...sums };
-  return { ...head, agent: run.agent, query: run.query, end };
+  const origin = run.origin === undefined ? {} : { origin: run.origin };
+  return { ...head, agent: run.agent, query: run.query, end, ...origin };
 }
 
 function durationOf({ started_at: from, ended_at: to }: Pick<RunView, 'started_at' | 'ended_at'>) {

@@ -5,6 +5,7 @@ import { jsonObjectSchema, toolNameSchema } from '../identifiers.ts';
 import { messageSchema } from '../model/message.ts';
 import { usageSchema } from '../model/usage.ts';
 import { resultSchema } from '../result.ts';
+import { requestOriginSchema } from '../run/run-origin.ts';
 import { repeatPolicySchema } from '../directive/work-directive.ts';
 
 /** Version of the format of cases. */
@@ -34,6 +35,9 @@ const caseHeadSchema = z.object({
   agent: z.string().max(128).nullable().describe('Agent of the run; null: the request has no run.'),
   query: z.string().nullable().describe('Task of the run, as text; null: the request has no run.'),
   end: caseEndSchema.nullable().describe('End of the run; null: the request has no run.'),
+  origin: requestOriginSchema
+    .optional()
+    .describe('Request that the run repeats or was forked from. Absent: none, or unknown.'),
 });
 
 /** Schema of a tool that the models of the request could call. */

@@ -45,6 +45,8 @@ export interface ComparedTurn {
   readonly answered: Difference | null;
   readonly calls: readonly ComparedCall[];
   readonly sums: { readonly a: TurnSums | null; readonly b: TurnSums | null };
+  /** Present for a turn before a fork, whose messages the fork took over: it belongs to both. */
+  readonly taken_over?: true;
 }
 
 /** Sums of one request. */
@@ -75,14 +77,23 @@ export interface CaseComparison {
   readonly b: CaseSums;
 }
 
-/** Compares two recorded requests. Calls of a turn are compared as a set: their order says nothing. */
+/**
+ * Compares two recorded requests. Calls of a turn are compared as a set: their order says nothing. A fork begins at the turn of its
+ * original that it was forked at.
+ */
 export function compareCases(a: RecordedCase, b: RecordedCase): CaseComparison {
-  const turns = aligned(a.turns, b.turns).map(([left, right]) => comparedTurn(a, b, left, right));
+  const before = takenOver(a, b);
+  const turns = [
+    ...before.map(([left, right]) => ({ ...comparedTurn(a, b, left, right), taken_over: true as const })),
+    ...alignedAfter(a, b, before).map(([left, right]) => comparedTurn(a, b, left, right)),
+  ];
   const [endA, endB] = [endOf(a), endOf(b)];
   const end = firstDifference(endA, endB, 'end');
   return {
     parted: turns.map(partOf).find((part) => part !== null) ?? end,
-    same_calls: turns.every(({ calls, ...turn }) => isPair(turn) && calls.every(isSameCall)),
+    same_calls: turns.every(
+      (turn) => turn.taken_over === true || (isPair(turn) && turn.calls.every(isSameCall)),
+    ),
     same_end: end === null || end.place.startsWith('end.result') || end.place.startsWith('end.error'),
     same_result: firstDifference(endA?.result, endB?.result, '') === null,
     turns,
@@ -123,6 +134,7 @@ function turnSums({ model, calls }: CaseTurn): TurnSums {
 /** Where a pair of turns parts: a turn that one lacks, another answer, another call, another result. */
 function partOf(turn: ComparedTurn): Difference | null {
   const { a, b, asked, answered, calls } = turn;
+  if (turn.taken_over === true) return null;
   if (a === null) return { place: `turn ${b}`, b: 'a turn that the first one does not have' };
   if (b === null) return { place: `turn ${a}`, a: 'a turn that the second one does not have' };
   const call = calls.find(({ kind }) => kind !== 'same');
@@ -211,6 +223,51 @@ function comparedCall(a: CaseCall, b: CaseCall | undefined, place: string): Comp
 }
 
 type Pair = readonly [a: number | null, b: number | null];
+
+/** Turns before a fork: those of its original, or those by which one of two forks of the same run began later. */
+function takenOver(a: RecordedCase, b: RecordedCase): Pair[] {
+  const [placeA, placeB] = [placeOf(a.head), placeOf(b.head)];
+  if (placeA.requestId !== placeB.requestId) return [];
+  const [first, last] = [placeA.turn, placeB.turn].toSorted((left, right) => left - right) as [
+    number,
+    number,
+  ];
+  if (first === last) return [];
+  const isOfA = placeA.turn === first;
+  const { turns } = isOfA ? a : b;
+  // Further model calls, as of a summary, are no turns of the run.
+  const named = turns.findIndex(({ model }) => model?.id === `model-${last - first + 1}`);
+  const count = named >= 0 ? named : Math.min(last - first, turns.length);
+  return Array.from({ length: count }, (_, at): Pair => (isOfA ? [at, null] : [null, at]));
+}
+
+/** The run that the turns of a request count in, and the turn of it that the request begins with. */
+function placeOf({ request_id: requestId, origin }: RecordedCase['head']): {
+  readonly requestId: string;
+  readonly turn: number;
+} {
+  return origin?.kind === 'fork'
+    ? { requestId: origin.request_id, turn: origin.turn ?? 1 }
+    : { requestId, turn: 1 };
+}
+
+function alignedAfter(a: RecordedCase, b: RecordedCase, before: readonly Pair[]): Pair[] {
+  const [fromA, fromB] = [0, 1].map((side) => before.filter((pair) => pair[side] !== null).length) as [
+    number,
+    number,
+  ];
+  const [restA, restB] = [a.turns.slice(fromA), b.turns.slice(fromB)];
+  const isFork = before.length > 0 && restA.length > 0 && restB.length > 0;
+  // The turn of a fork is that of its original, whatever the two have called.
+  const pairs: Pair[] = isFork
+    ? [[0, 0], ...aligned(restA.slice(1), restB.slice(1)).map((pair) => moved(pair, 1, 1))]
+    : aligned(restA, restB);
+  return pairs.map((pair) => moved(pair, fromA, fromB));
+}
+
+function moved([a, b]: Pair, byA: number, byB: number): Pair {
+  return [a === null ? null : a + byA, b === null ? null : b + byB];
+}
 
 /** Turns that belong together: the longest common sequence of turns that called the same tools. */
 function aligned(a: readonly CaseTurn[], b: readonly CaseTurn[]): Pair[] {

@@ -2,6 +2,7 @@
 // Must never list a directive that succeeded or was cancelled.
 import * as z from 'zod';
 import { DIRECTIVE_TYPES } from './directive.ts';
+import { anyTenantSchema, listedTenant, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { errorEnvelopeSchema } from '../error-envelope.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 
@@ -12,6 +13,7 @@ const directiveRefSchema = z.object({
 
 /** Schema of a dead letter. */
 export const deadLetterSchema = z.object({
+  tenant: listedTenant,
   request_id: identifierSchema.describe('Id of the request.'),
   id: identifierSchema.describe('Id of the directive.'),
   type: z.enum(DIRECTIVE_TYPES).describe('Type of the directive.'),
@@ -56,6 +58,19 @@ export const deadLetterGroupSchema = z.object({
     )
     .describe('Dead letters by hour (UTC), newest first, at most one week. Hours without any are left out.'),
 });
+
+/** Place in the list of one tenant; in a list of all, with the name of the tenant. */
+const DEAD_CURSOR = /^\d{1,15}(?:\.[a-z0-9-]{1,32})?$/;
+
+/** Members of a query for dead letters that name the tenant. */
+export const deadLetterTenant = { tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST) };
+
+/** Cursor of a page of dead letters. */
+export const deadLetterCursor = z
+  .string()
+  .regex(DEAD_CURSOR, 'must be the `next` of a page')
+  .optional()
+  .describe('The `next` of the page before.');
 
 /** Schema of the dead letters by lane and error type. */
 export const deadLetterGroupsSchema = z.object({

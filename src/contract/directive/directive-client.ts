@@ -190,9 +190,11 @@ export interface DirectiveClient {
   score(requestId: string, score: ScoreBody): Promise<RecordedScore>;
 
   /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
-  deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;
+  deadLetters(
+    query?: DeadLetterFilter & { after?: string; limit?: number; tenant?: string | undefined },
+  ): Promise<DeadLetterPage>;
   /** How many dead letters there are of each lane, type of error and hour. */
-  deadLetterGroups(): Promise<DeadLetterGroups>;
+  deadLetterGroups(query?: { tenant?: string | undefined }): Promise<DeadLetterGroups>;
   /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. Answers after 20 s with what it has done. */
   redrive(which: RedriveBody, options?: { signal?: AbortSignal }): Promise<Redrive>;
 

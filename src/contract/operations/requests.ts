@@ -18,14 +18,14 @@ import {
   LARGEST_LISTING,
   requestFilterSchema,
   requestListingSchema,
-  TENANT_IN_LIST,
+  requestOrderSchema,
 } from '../request/request-listing.ts';
 import { requestTimelineSchema } from '../request/request-timeline.ts';
 import { DEFAULT_TRACED, MOST_TRACED, requestTraceSchema } from '../request/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../request/request-view.ts';
 import { signalPageSchema } from '../signal/signal-page.ts';
 import { DEFAULT_FOUND, MOST_FOUND, searchFilterSchema, searchSchema } from '../request/search.ts';
-import { anyTenantSchema } from '../access/tenant-name.ts';
+import { anyTenantSchema, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { DEFAULT_SERIES, MOST_SERIES, statsFilterSchema, statsSchema } from '../request/stats.ts';
 import { decimal, type Operation, pageSize, waitQuery, wholeNumber } from './operation.ts';
 
@@ -60,7 +60,7 @@ const cancellation = {
 export const REQUEST_OPERATIONS = {
   requests: {
     tag: 'requests',
-    summary: 'Requests, newest first',
+    summary: 'Requests, newest first unless sorted',
     description:
       'All filters that are given have to fit. Changes of the last second may be missing: `lag_ms` says how far behind ' +
       'the list is. A search stops after a while; then `searched_until` says how far it came, and `next` goes on.',
@@ -72,6 +72,7 @@ export const REQUEST_OPERATIONS = {
         .describe('The `next` of the page before.'),
       score_min: decimal('Only with the score `score` of at least this value.').optional(),
       score_max: decimal('Only with the score `score` of at most this value.').optional(),
+      sort: requestOrderSchema,
       tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
       limit: pageSize(LARGEST_LISTING, DEFAULT_LISTING),
     }),

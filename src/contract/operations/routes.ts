@@ -61,7 +61,13 @@ export const CALLS = {
   redriveAll: { method: 'POST', path: '/v1/requests/redrive', scope: 'redrive', content: 'small' },
   reindex: { method: 'POST', path: '/v1/reindex', scope: 'admin', content: 'small', forOperators: true },
   deadLetters: { method: 'GET', path: '/v1/dead-letters', scope: 'read', content: 'query', ofTenant: true },
-  deadLetterGroups: { method: 'GET', path: '/v1/dead-letters/groups', scope: 'read', ofTenant: true },
+  deadLetterGroups: {
+    method: 'GET',
+    path: '/v1/dead-letters/groups',
+    scope: 'read',
+    content: 'query',
+    ofTenant: true,
+  },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
   serverOutput: {

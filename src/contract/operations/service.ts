@@ -10,8 +10,10 @@ import { agentListingSchema } from '../run/agent-listing.ts';
 import { AUDIT_LOGS, auditPageSchema } from '../access/audit.ts';
 import { budgetListingSchema } from '../model/budget-listing.ts';
 import {
+  deadLetterCursor,
   deadLetterGroupsSchema,
   deadLetterPageSchema,
+  deadLetterTenant,
   redriveBodySchema,
   redriveSchema,
 } from '../directive/dead-letter.ts';
@@ -96,23 +98,22 @@ export const SERVICE_OPERATIONS = {
   deadLetters: {
     tag: 'dead letters',
     summary: 'Directives that ended in an error, oldest first',
+    description: 'Those of all tenants are listed tenant by tenant.',
     query: z.strictObject({
       lane: z.string().max(128).optional().describe('Only of this lane.'),
       error_type: z.string().max(128).optional().describe('Only with this type of error.'),
       since: instantSchema.optional().describe('Only those that were listed from then on.'),
       until: instantSchema.optional().describe('Only those that were listed before then.'),
-      after: z
-        .string()
-        .regex(/^\d{1,15}$/, NO_NEXT)
-        .optional()
-        .describe('The `next` of the page before.'),
+      after: deadLetterCursor,
       limit: pageSize(1_000, 100),
+      ...deadLetterTenant,
     }),
     answer: ['dead-letter-page', deadLetterPageSchema],
   },
   deadLetterGroups: {
     tag: 'dead letters',
     summary: 'Dead letters by lane, type of error and hour',
+    query: z.strictObject(deadLetterTenant),
     answer: ['dead-letter-groups', deadLetterGroupsSchema],
   },
   redrive: {

@@ -28,7 +28,7 @@ import {
   firingSchema,
   pauseScheduleBodySchema,
   putScheduleBodySchema,
-  scheduleIdSchema,
+  schedulePlace,
   scheduleListingSchema,
   type ScheduleView,
   scheduleViewSchema,
@@ -193,8 +193,9 @@ export const WORK_OPERATIONS = {
   'schedules.list': {
     tag: 'schedules',
     summary: 'List schedules by their ids',
+    description: 'Those of all tenants are listed tenant by tenant.',
     query: z.strictObject({
-      after: scheduleIdSchema.optional().describe('The `next` of the page before.'),
+      ...schedulePlace,
       limit: pageSize(1_000, 100),
     }),
     answer: ['schedule-listing', scheduleListingSchema],

@@ -19,6 +19,12 @@ export const archiveLineSchema = z.discriminatedUnion('kind', [
     run: jsonObjectSchema
       .nullable()
       .describe('Run as `GET /v1/requests/{request_id}` returns it; null: the request has no run.'),
+    start: jsonObjectSchema
+      .nullable()
+      .optional()
+      .describe(
+        'Agent, messages, overrides, metadata, flow and origin that the run was started with, with secrets redacted by their names; null: no run, or an encrypted one. Absent: not stored by this version.',
+      ),
   }),
   /** As `GET …/directives/{id}` shows it, without its result, which is a signal. Secrets are hidden by their names. */
   z.object({

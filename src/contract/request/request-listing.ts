@@ -1,6 +1,6 @@
 // Requests in a list, the filters of the list, and its counts. Never holds arguments or results: the request has them.
 import * as z from 'zod';
-import { anyTenantSchema } from '../access/tenant-name.ts';
+import { anyTenantSchema, listedTenant, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { scoreNameSchema } from '../case/score.ts';
@@ -70,7 +70,7 @@ export const listedRequestSchema = z.object({
     .describe(
       'Present where the request has expired, and `GET /v1/requests/{r}/archive` still has it. Absent: not expired.',
     ),
-  tenant: z.string().optional().describe('Tenant of the request. Present in lists of all tenants.'),
+  tenant: listedTenant,
   tokens: z
     .object({
       input: count.describe('Number of input tokens.'),
@@ -157,12 +157,19 @@ export const requestFilterSchema = z.strictObject({
     ),
 });
 
+/** Orders of the list. */
+export const REQUEST_ORDERS = ['created', 'duration', 'cost'] as const;
+
+/** Schema of the order of the list. */
+export const requestOrderSchema = z
+  .enum(REQUEST_ORDERS)
+  .optional()
+  .describe(
+    'Order: `created` newest first, `duration` longest first, `cost` highest first; open requests and those without a cost come last. Duration and cost are compared among the newest 20,000 matching requests at most: `searched_until` says how far. Default: `created`.',
+  );
+
 /** Between the milliseconds of the last request of a page and its id, with the tenant before it in a list of all tenants. */
 export const CURSOR_PATTERN = /^\d{1,15}\.(?:[a-z0-9-]{1,32}~)?[A-Za-z0-9._:-]{1,128}$/;
-
-/** Description of the tenant in the query of a list. */
-export const TENANT_IN_LIST =
-  'Tenant whose requests are listed, `*`: of all. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.';
 
 /** A place in a list of requests; the id is as its tenant knows it. */
 export interface ListPlace {
@@ -200,6 +207,7 @@ export const requestQuerySchema = requestFilterSchema.extend({
     .max(LARGEST_LISTING)
     .optional()
     .describe('Maximum number of requests of a page. Default: 50.'),
+  sort: requestOrderSchema,
   tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
 });
 

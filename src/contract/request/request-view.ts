@@ -80,6 +80,12 @@ export const requestViewSchema = z.object({
   open: count.describe('Number of directives and runs that have not ended.'),
   created_at: instantSchema.describe('Instant (UTC) of the creation.'),
   closed_at: instantSchema.nullable().describe('Instant (UTC) of the end; null: open.'),
+  archived: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Present where Redis no longer holds the request, and its archive answers: secrets are redacted by their names, and attempts and turns are counted only. Absent: Redis holds it.',
+    ),
   ...traceFields,
   directives: z
     .array(directiveSummarySchema)

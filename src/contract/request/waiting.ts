@@ -39,6 +39,11 @@ export const waitSchema = z.object({
     .string()
     .regex(/^[a-z0-9_]{1,64}$/)
     .describe('Reason of the wait. A later version may add others.'),
+  since: instantSchema
+    .optional()
+    .describe(
+      'Instant (UTC) from which the directive has waited for its first success: its acceptance or earliest start, else the start of its first attempt; for `worker_lost` the end of the lease. Absent: unknown.',
+    ),
   until: instantSchema.nullable().describe('Instant (UTC) of the next attempt; null: unknown.'),
   message: z.string().max(512).describe('Explanation of the wait, at most 512 characters.'),
 });
@@ -51,6 +56,8 @@ export interface WaitFacts {
   reason: string;
   /** When it is tried again, milliseconds since the epoch; null: unknown. */
   untilAt: number | null;
+  /** Since when it has waited, milliseconds since the epoch. Default: unknown. */
+  sinceAt?: number | undefined;
   /** Detail of the reason: a cause, or the limit. Default: none. */
   detail?: string | undefined;
 }
@@ -59,12 +66,19 @@ export interface WaitFacts {
 const LONGEST_DETAIL = 360;
 
 /** As it appears on the wire. */
-export function waitOf(lane: string, { reason, untilAt, detail }: WaitFacts): Wait {
+export function waitOf(lane: string, { reason, untilAt, sinceAt, detail }: WaitFacts): Wait {
   const until = untilAt === null ? null : new Date(untilAt).toISOString();
+  const since = sinceAt === undefined ? {} : { since: new Date(sinceAt).toISOString() };
   const more = detail === undefined ? null : plainText(detail).slice(0, LONGEST_DETAIL);
   // Which limit, or how many are before it, says the whole.
-  if (more !== null && (reason === 'turn' || reason === 'limit')) return { reason, until, message: more };
-  return { reason, until, message: `${waitMessage(lane, reason)}${more === null ? '' : `: ${more}`}` };
+  if (more !== null && (reason === 'turn' || reason === 'limit'))
+    return { reason, ...since, until, message: more };
+  return {
+    reason,
+    ...since,
+    until,
+    message: `${waitMessage(lane, reason)}${more === null ? '' : `: ${more}`}`,
+  };
 }
 
 /** `leaseUntil`: until when the worker that is lost had it. `present`: why its lane waits now; null: a worker may take it. */

@@ -1,12 +1,14 @@
 // The open questions to people, over all requests: approvals of calls and budgets, and the questions of tools. Never
 // holds more than a page can show: the request has the rest.
 import * as z from 'zod';
+import { anyTenantSchema, listedTenant, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { ASKED_FOR, CURSOR_PATTERN } from '../request/request-listing.ts';
 
 /** Schema of an open approval or question. */
 export const openApprovalSchema = z.object({
   kind: z.enum(ASKED_FOR).describe('Kind of the open question.'),
+  tenant: listedTenant,
   request_id: identifierSchema.describe('Id of the request that waits.'),
   call_id: z
     .string()
@@ -75,6 +77,7 @@ export const approvalQuerySchema = z.strictObject({
     .regex(CURSOR_PATTERN, 'must be the `next` of a page')
     .optional()
     .describe('The `next` of the page before.'),
+  tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
 });
 
 /** Open approval or question. */

@@ -373,8 +373,13 @@ export const runViewSchema = z.object({
   query: z.string().describe('Task of the run, as text.'),
   iterations: count.describe('Number of model turns.'),
   tool_calls: count.describe('Number of tool calls.'),
-  usage: usageSchema.describe('Token usage of the run.'),
-  cost: z.number().nullable().describe('Cost in USD; null: the price of a used model is unknown.'),
+  usage: usageSchema.describe('Token usage of the run, with that of its newest 100 redriven calls.'),
+  cost: z
+    .number()
+    .nullable()
+    .describe(
+      'Cost in USD, with that of its newest 100 redriven calls; null: the price of a used model is unknown.',
+    ),
   result: z.unknown().describe('Result of the run; null: none yet.'),
   error: z.unknown().describe('Error that ended the run; null: none.'),
   details: z

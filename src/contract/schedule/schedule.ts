@@ -1,6 +1,7 @@
 // A schedule on the wire: when it fires, what it submits each time, what became of it.
 // Must never hold a decision of when to fire: those are in `src/features/schedules`.
 import * as z from 'zod';
+import { anyTenantSchema, listedTenant, TENANT_IN_LIST } from '../access/tenant-name.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from '../identifiers.ts';
 
 const count = z.int().min(0);
@@ -195,6 +196,7 @@ export const SCHEDULE_STATUSES = ['active', 'paused', 'ended'] as const;
 
 /** Schema of a schedule in a list. */
 export const listedScheduleSchema = z.object({
+  tenant: listedTenant,
   id: scheduleIdSchema.describe('Id of the schedule.'),
   status: z
     .enum(SCHEDULE_STATUSES)
@@ -283,11 +285,19 @@ export const scheduleViewSchema = z.object({
   history: z.array(firingSchema).describe('Last 100 firings, newest first.'),
 });
 
-/** Schema of the query for schedules. */
-export const scheduleQuerySchema = z.strictObject({
-  after: scheduleIdSchema
+/** Members of the query for schedules but for its limit. */
+export const schedulePlace = {
+  after: z
+    .string()
+    .regex(/^(?:[a-z0-9-]{1,32}~)?[A-Za-z0-9._:-]{1,64}$/, 'must be the `next` of a page, or an id')
     .optional()
     .describe('The `next` of the previous page: lists schedules after this id.'),
+  tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST),
+};
+
+/** Schema of the query for schedules. */
+export const scheduleQuerySchema = z.strictObject({
+  ...schedulePlace,
   limit: z.int().min(1).max(1_000).optional().describe('Maximum number of schedules of a page, 1 to 1,000.'),
 });
 

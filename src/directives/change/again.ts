@@ -6,6 +6,7 @@ import type { DirectiveClient, StartOptions } from '../../contract/directive/dir
 import type { Directive, SubmittedDirective } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
+import { REDACTED } from '../../contract/json/redaction.ts';
 import { readBody } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { RequestView } from '../../contract/request/request-view.ts';
@@ -88,6 +89,7 @@ async function submitAgain(
   if (seen === null) throw unknownDirective(from, id);
   if (encryptedFields(seen.directive).length > 0) throw encrypted(from);
   const directive = changed(atOnce(seen.directive), body);
+  if (view.archived === true) requireUnredacted(from, directive);
   const metadata = { ...directive.metadata, again_of: { request_id: from, id } };
   const { request_id: _old, ...again } = { ...directive, id, metadata };
   const named = body.request_id === undefined ? again : { ...again, request_id: body.request_id };
@@ -128,6 +130,13 @@ function changed(directive: Directive, body: AgainBody): Directive {
 
 function onlyOf(path: string, what: string): DirectiveRefused {
   return refusedAt('invalid_body', [{ path, message: `is only for ${what}` }]);
+}
+
+/** Throws the refusal to repeat a part of an archived request in which a secret is hidden by its name. */
+export function requireUnredacted(requestId: string, content: unknown): void {
+  if (!JSON.stringify(content).includes(JSON.stringify(REDACTED))) return;
+  const message = `cannot be repeated: the archive of request "${ownId(requestId)}" hides secrets by their names; submit it anew with them`;
+  throw refusedAt('invalid_body', [{ path: '', message }]);
 }
 
 export function encrypted(requestId: string): DirectiveRefused {

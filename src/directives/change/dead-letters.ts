@@ -1,4 +1,5 @@
 // Lists dead letters: directives that ended in an error, for operators. Never lists one whose record is gone.
+import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { ownId } from '../../contract/access/tenant.ts';
 import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../../contract/directive/dead-letter.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
@@ -16,6 +17,8 @@ const LARGEST_PAGE = 1_000;
 export interface DeadLetterQuery extends DeadLetterFilter {
   after?: string;
   limit?: number;
+  /** `*`: those of all tenants. */
+  tenant?: string | undefined;
 }
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
@@ -29,17 +32,33 @@ export function createDeadLetters(parts: RedriveParts) {
   const { journal, dead } = parts;
 
   async function list(
-    { after, limit = DEFAULT_PAGE, ...filter }: DeadLetterQuery,
+    { after = '0', limit = DEFAULT_PAGE, tenant: named, ...filter }: DeadLetterQuery,
     tenant: string,
   ): Promise<DeadLetterPage> {
+    const isOfAll = named === ALL_TENANTS;
+    const [position, last = ''] = after.split('.');
     const letters: DeadLetter[] = [];
     const most = Math.min(limit, LARGEST_PAGE);
-    for await (const { entry, next } of scan({ dead, tenant }, filter, Number(after ?? 0))) {
-      const letter = await read(entry);
-      if (letter) letters.push(letter);
-      if (letters.length >= most) return { dead_letters: letters, next: String(next) };
+    for (const owner of isOfAll ? await allTenants() : [tenant]) {
+      if (isOfAll && owner < last) continue;
+      const from = !isOfAll || owner === last ? Number(position) : 0;
+      for await (const { entry, next } of scan({ dead, tenant: owner }, filter, from)) {
+        const letter = await read(entry);
+        if (letter) letters.push(isOfAll ? { tenant: owner, ...letter } : letter);
+        if (letters.length >= most)
+          return { dead_letters: letters, next: isOfAll ? `${next}.${owner}` : String(next) };
+      }
     }
     return { dead_letters: letters, next: null };
+  }
+
+  async function allTenants(): Promise<string[]> {
+    return [...new Set(await dead.tenants())].toSorted();
+  }
+
+  async function* scanned(tenant: string): ReturnType<typeof scan> {
+    const owners = tenant === ALL_TENANTS ? await allTenants() : [tenant];
+    for (const owner of owners) yield* scan({ dead, tenant: owner }, {}, 0);
   }
 
   async function read(entry: DeadEntry): Promise<DeadLetter | null> {
@@ -80,7 +99,8 @@ export function createDeadLetters(parts: RedriveParts) {
   return {
     list,
     byRequest,
-    groups: (tenant: string) => groupDeadLetters(scan({ dead, tenant }, {}, 0)),
+    /** `tenant`: `*` for all. */
+    groups: (tenant: string) => groupDeadLetters(scanned(tenant)),
     ...createRedrive(parts),
   };
 }

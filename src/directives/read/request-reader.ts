@@ -9,6 +9,7 @@ import { PayloadLost, type PayloadObjects, wholeEnvelope } from '../../store/req
 import type { SignalFollower } from '../../store/log/signal-log.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
+import { redrivenCost, withRedrives } from '../../store/request/redriven-cost.ts';
 import { truncatedBytes, type WholeResult } from '../../store/request/whole-result.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { type GateLooks, gateWaits } from '../../queue/gate-waits.ts';
@@ -99,11 +100,13 @@ export function createRequestReader(parts: RequestReaderParts, whole: WholeResul
       ]);
       if (found === null) return null;
       const { record, directives } = found;
-      const [trace, seen] = await Promise.all([
+      const [trace, redriven, seen] = await Promise.all([
         pageOf(requestId, directives),
+        run && redrivenCost(journal.log, requestId, directives),
         seenNow({ journal, waits, gates, notices }, { requestId, directives, now, run }),
       ]);
-      return requestView(requestId, record, { directives, ...seen }, run, trace);
+      const whole = run && { ...run, view: withRedrives(run.view, redriven) };
+      return requestView(requestId, record, { directives, ...seen }, whole, trace);
     });
   }
 

@@ -9,7 +9,12 @@ import { lostWait, type WaitFacts, waitOf } from '../../contract/request/waiting
 import { inputIdOf, type OpenInput } from '../../contract/tool/tool-question.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
 import type { QuestionRound } from '../../store/request/questions.ts';
-import { beginsLater, type DirectiveRecord, type RequestRecord } from '../../store/request/records.ts';
+import {
+  beginsLater,
+  type DirectiveRecord,
+  dueFrom,
+  type RequestRecord,
+} from '../../store/request/records.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
 import { traceIdOf } from '../../platform/telemetry/traces/trace-context.ts';
 import { instant, instantOrNull } from '../../queue/instant.ts';
@@ -93,6 +98,11 @@ export function noticesOf(notices: Notices, subject: string): Pick<DirectiveSumm
 /** `pageOf`: the page of a trace; null: there is none. */
 export type TracePage = ((traceId: string) => string) | null;
 
+/** `template`: where a trace is shown, with `{trace_id}` in it; null: nowhere. */
+export function tracePageOf(template: string | null): TracePage {
+  return template === null ? null : (traceId) => template.replaceAll('{trace_id}', traceId);
+}
+
 /** Trace id and link for a reader; `traceparent` null: not known yet. */
 export function traceView(
   traceparent: string | null,
@@ -110,25 +120,32 @@ export interface SeenRun {
 }
 
 /** The journal has the reason; what is known beside it is what is known now. */
-function waitingOf(
-  record: DirectiveRecord,
-  { present, gated, now }: SeenNow,
-): Pick<DirectiveSummary, 'waiting'> {
-  const { lane, waits, leaseUntil, behind } = record;
-  if (lane === null) return {};
-  if (behind && record.terminal === null)
-    return { waiting: waitOf(lane, { reason: 'singleton', untilAt: null }) };
+function waitingOf(record: DirectiveRecord, seen: SeenNow): Pick<DirectiveSummary, 'waiting'> {
+  const { lane } = record;
+  const wait = lane === null ? null : waitIn(lane, record, seen);
+  return lane === null || wait === null
+    ? {}
+    : { waiting: waitOf(lane, { sinceAt: sinceOf(record, wait), ...wait }) };
+}
+
+function waitIn(lane: string, record: DirectiveRecord, { present, gated, now }: SeenNow): WaitFacts | null {
+  const { waits, leaseUntil, behind } = record;
+  if (behind && record.terminal === null) return { reason: 'singleton', untilAt: null };
   const untilAt = beginsLater(record, now);
-  if (untilAt !== null) return { waiting: waitOf(lane, { reason: 'later', untilAt }) };
+  if (untilAt !== null) return { reason: 'later', untilAt, sinceAt: record.acceptedAt };
   const known = present.get(lane);
   const inGate = gated.get(record.id);
-  // Where nobody serves the lane, or its server is away, nobody's turn comes.
-  if (inGate !== undefined && (known === undefined || known.reason === 'concurrency'))
-    return { waiting: waitOf(lane, inGate) };
+  // Where no worker serves the lane, or its server is away, the gate opens for none.
+  if (inGate !== undefined && (known === undefined || known.reason === 'concurrency')) return inGate;
   if (leaseUntil !== null && leaseUntil <= now)
-    return { waiting: waitOf(lane, lostWait(lane, leaseUntil, known ?? null)) };
+    return { ...lostWait(lane, leaseUntil, known ?? null), sinceAt: leaseUntil };
   const again = waits ?? retryOf(record);
-  return again === null ? {} : { waiting: waitOf(lane, known?.reason === again.reason ? known : again) };
+  return known !== undefined && known.reason === again?.reason ? known : again;
+}
+
+/** undefined: the instant of a question is in the log alone. */
+function sinceOf(record: DirectiveRecord, { reason }: WaitFacts): number | undefined {
+  return reason === 'input_required' ? undefined : (record.startedAt ?? dueFrom(record));
 }
 
 /** Since when its attempts fail, and when the next one is made; null: none has failed, or it is not waiting. */

@@ -10,6 +10,7 @@ import { wholeEnvelope } from '../../store/request/large-payloads.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { PayloadStore } from '../../store/request/payload-store.ts';
 import type { DirectiveRecord, RequestRecord } from '../../store/request/records.ts';
+import { redrivenCost, withRedrives } from '../../store/request/redriven-cost.ts';
 import { instant } from '../../queue/instant.ts';
 import { directiveView, NOTHING_NOW } from '../../directives/read/views.ts';
 
@@ -17,7 +18,13 @@ export interface RecordSource {
   readonly journal: Pick<Journal, 'requestInPieces' | 'head' | 'envelope' | 'log'>;
   readonly payloads: Pick<PayloadStore, 'get' | 'objects'>;
   /** null: the request has no run. */
-  readonly runView: (requestId: string) => Promise<RunView | null>;
+  readonly run: (requestId: string) => Promise<ArchivedRun | null>;
+}
+
+/** `start`: settings by which the run can be started again; null: they are encrypted. */
+export interface ArchivedRun {
+  readonly view: RunView;
+  readonly start: object | null;
 }
 
 /** The request was opened again, or is gone, since it was read. */
@@ -52,7 +59,8 @@ export async function* recordLines(source: RecordSource, closed: ClosedRequest):
 
 async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGenerator<ArchiveLine> {
   const { requestId, record, closedAt, directives } = closed;
-  const run = await source.runView(requestId);
+  const run = await source.run(requestId);
+  const redriven = run && (await redrivenCost(source.journal.log, requestId, directives));
   yield {
     kind: 'request',
     format: ARCHIVE_FORMAT,
@@ -61,7 +69,8 @@ async function* linesOf(source: RecordSource, closed: ClosedRequest): AsyncGener
     sequence: record.sequence,
     created_at: instant(record.createdAt),
     closed_at: instant(closedAt),
-    run: run && hidden(run),
+    run: run && hidden(withRedrives(run.view, redriven)),
+    start: run?.start ? hidden(run.start) : null,
   };
   for (const directive of directives) yield await directiveLine(source, closed, directive);
   yield* signalLines(source, closed);

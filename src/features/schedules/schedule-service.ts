@@ -16,6 +16,7 @@ import {
   scheduleQuerySchema,
   triggerScheduleBodySchema,
 } from '../../contract/schedule/schedule.ts';
+import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { dueAtOf } from './decision.ts';
@@ -130,7 +131,37 @@ export function createScheduleService(parts: ScheduleServiceParts) {
 }
 
 async function list(store: ScheduleStore, tenant: string, query: unknown): Promise<ScheduleListing> {
-  const { after, limit = DEFAULT_PAGE } = readInput(scheduleQuerySchema, query, 'invalid_query');
+  const {
+    after,
+    limit = DEFAULT_PAGE,
+    tenant: named,
+  } = readInput(scheduleQuerySchema, query, 'invalid_query');
+  return named === ALL_TENANTS ? listAll(store, after, limit) : listOf(store, tenant, { after, limit });
+}
+
+/** Tenant by tenant; `after`: the last tenant and its last id. */
+async function listAll(
+  store: ScheduleStore,
+  after: string | undefined,
+  limit: number,
+): Promise<ScheduleListing> {
+  const [last = '', lastId] = after?.split('~') ?? [];
+  const schedules: ListedSchedule[] = [];
+  for (const tenant of await store.tenants()) {
+    if (tenant < last) continue;
+    const page = { after: tenant === last ? lastId : undefined, limit: limit - schedules.length };
+    const found = await listOf(store, tenant, page);
+    schedules.push(...found.schedules.map((schedule) => ({ tenant, ...schedule })));
+    if (found.next !== null) return { schedules, next: `${tenant}~${found.next}` };
+  }
+  return { schedules, next: null };
+}
+
+async function listOf(
+  store: ScheduleStore,
+  tenant: string,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<ScheduleListing> {
   const ids = await store.ids(tenant, after, limit);
   const schedules: ListedSchedule[] = [];
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {

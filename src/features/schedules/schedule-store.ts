@@ -1,6 +1,6 @@
 // The schedules in Redis: all keys of them are in one slot, so that each change is one step.
 // Must never decide: it compares what was decided over, and writes.
-import { ownId, tenantOf } from '../../contract/access/tenant.ts';
+import { DEFAULT_TENANT, ownId, tenantOf } from '../../contract/access/tenant.ts';
 import type { Firing } from '../../contract/schedule/schedule.ts';
 import type { KeySpace } from '../../store/keys.ts';
 import { prepareScripts } from '../../store/scripts.ts';
@@ -87,13 +87,17 @@ export function createScheduleStore(connection: RedisConnection, keys: KeySpace,
       const from = after === undefined ? '-' : `(${after}`;
       return connection.zrangebylex(keys.schedulesOf(tenant), from, '+', 'LIMIT', 0, limit);
     },
+    /** Those that may have schedules, in the order of their names. */
+    async tenants(): Promise<string[]> {
+      return [DEFAULT_TENANT, ...(await connection.smembers(keys.scheduleTenants))].toSorted();
+    },
     async put({
       id,
       digest,
       lookAt,
       fields,
     }: NewSchedule): Promise<'done' | 'existing' | 'conflict' | 'full'> {
-      const places = [due, keys.schedule(id)[0], keys.schedulesOf(tenantOf(id))];
+      const places = [due, keys.schedule(id)[0], keys.schedulesOf(tenantOf(id)), keys.scheduleTenants];
       const given = [id, ownId(id), digest, lookAt, MOST_SCHEDULES, ...Object.entries(fields).flat()];
       const [verdict] = await confirmed(() => run('schedule-put', places, given));
       return verdict as 'done';
@@ -112,7 +116,7 @@ export function createScheduleStore(connection: RedisConnection, keys: KeySpace,
       return verdict as 'done';
     },
     async remove({ id, made }: Pick<Schedule, 'id' | 'made'>): Promise<'done' | 'changed' | 'gone'> {
-      const places = [due, ...keys.schedule(id), keys.schedulesOf(tenantOf(id))];
+      const places = [due, ...keys.schedule(id), keys.schedulesOf(tenantOf(id)), keys.scheduleTenants];
       const [verdict] = await confirmed(() => run('schedule-remove', places, [id, ownId(id), made]));
       return verdict as 'done';
     },

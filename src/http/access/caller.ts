@@ -89,6 +89,7 @@ export type SubmitterOf = (requestId: string, directiveId: string) => Promise<st
 /** The client of the API: each call that changes something asks who calls, and is noted. Reading is allowed by route. */
 export function guardClient(client: DirectiveClient, guards: ClientGuards): DirectiveClient {
   const { audit, spend, submitterOf, others } = guards;
+  const readings = guardReadings(client, others, currentCaller);
   return {
     ...client,
     ...guardSubmissions(client, guards),
@@ -109,7 +110,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.prioritize(requestId, directiveId, priority),
       );
     },
-    ...guardReadings(client, others, currentCaller),
+    ...readings,
     serverOutput: async (server) => {
       requireOperator();
       return client.serverOutput(server);
@@ -165,7 +166,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
     },
     runs: answeredRuns(guardRuns(client, audit, spend), client),
     schedules: takingShown(
-      guardSchedules(client.schedules, {
+      guardSchedules(readings.schedules, {
         audit,
         spend,
         refuse,

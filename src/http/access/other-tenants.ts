@@ -60,12 +60,14 @@ export function createOtherTenants(audit: Pick<Audit, 'note'>, now: () => number
   };
 }
 
+type Reading = 'requests' | 'stats' | 'approvals' | 'deadLetters' | 'deadLetterGroups' | 'schedules';
+
 /** Lists and statistics of a tenant that their query names. */
 export function guardReadings(
-  client: Pick<DirectiveClient, 'requests' | 'stats'>,
+  client: Pick<DirectiveClient, Reading>,
   others: OtherTenants,
   caller: () => Principal | null,
-): Pick<DirectiveClient, 'requests' | 'stats'> {
+): Pick<DirectiveClient, Reading> {
   const read = async (tenant: string | undefined): Promise<void> => {
     if (tenant !== undefined) await others.reading(caller(), tenant);
   };
@@ -73,6 +75,25 @@ export function guardReadings(
     requests: async (query) => {
       await read(query?.tenant);
       return client.requests(query);
+    },
+    approvals: async (query) => {
+      await read(query?.tenant);
+      return client.approvals(query);
+    },
+    deadLetters: async (query) => {
+      await read(query?.tenant);
+      return client.deadLetters(query);
+    },
+    deadLetterGroups: async (query) => {
+      await read(query?.tenant);
+      return client.deadLetterGroups(query);
+    },
+    schedules: {
+      ...client.schedules,
+      list: async (query) => {
+        await read(query?.tenant);
+        return client.schedules.list(query);
+      },
     },
     stats: async (query) => {
       await read(query?.tenant ?? (query?.by === 'tenant' ? ALL_TENANTS : undefined));

@@ -39,7 +39,7 @@ import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
 import { hostLoginOf } from '../host-login.ts';
-import { archiveOf } from '../archive.ts';
+import { archivedReadsOf, archiveOf } from '../archive.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
 
@@ -78,6 +78,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const settings = clientOptions(options);
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
+    archived: archivedReadsOf(config),
     charge,
     owner: () => ownerOf(currentCaller()),
   });

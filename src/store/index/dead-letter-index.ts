@@ -64,6 +64,8 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
   }
 
   return {
+    /** Those that may have dead letters. */
+    tenants,
     /** Lists it as of now, by the clock of Redis; one that is listed already keeps its instant. */
     async add(entry: Omit<DeadEntry, 'endedAt'>): Promise<void> {
       const tenant = tenantOf(entry.requestId);

@@ -7,7 +7,8 @@ import {
   MOST_ASKING,
   type OpenApproval,
 } from '../../contract/run/approval-listing.ts';
-import { cursorOf, placeOfCursor } from '../../contract/request/request-listing.ts';
+import { cursorOf, type ListedRequest, placeOfCursor } from '../../contract/request/request-listing.ts';
+import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { jsonSafe } from '../../contract/json/json-safe.ts';
 import { redact, redactText } from '../../contract/json/redaction.ts';
 import { inputIdOf } from '../../contract/tool/tool-question.ts';
@@ -19,8 +20,9 @@ import type { RunAsk } from '../../contract/run/run-ask.ts';
 import { isApproval, type QuestionRound } from '../request/questions.ts';
 import type { DirectiveRecord } from '../request/records.ts';
 import type { ListBuild } from './list-build.ts';
-import { facetOf, plain } from './row.ts';
-import type { SearchIndex } from './search-index.ts';
+import { type Found, type FoundOfTenant, merged } from './merged-tenants.ts';
+import { facetOf, plain, readRow } from './row.ts';
+import type { ScanPlace, SearchIndex } from './search-index.ts';
 
 /** The questions of a run, with the facts beside them. */
 export interface AskingRun {
@@ -42,9 +44,12 @@ export interface ApprovalListParts {
   changes: Pick<ChangedRequests, 'lagMs'>;
   build: Pick<ListBuild, 'state'>;
   openAsks: OpenAsks;
+  /** Tenants that may have requests. */
+  tenants(): Promise<readonly string[]>;
   now(): Promise<number>;
 }
 
+/** `tenant`: `*` for all. */
 export type ListApprovals = (query: ApprovalQuery, tenant: string) => Promise<ApprovalListing>;
 
 /** The open questions of a request to people; `callId`: of that one call, budget or directive alone. */
@@ -118,21 +123,48 @@ export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
 
 export function createApprovalList(parts: ApprovalListParts): ListApprovals {
   const { index, changes, build, openAsks } = parts;
-  return async ({ cursor }, tenant) => {
-    const after = cursor === undefined ? null : placeOfCursor(cursor);
-    const from = after === null ? null : { ...after, id: scopedId(tenant, after.id) };
+
+  /** `from`: its id is scoped. */
+  async function waitingOf(tenant: string, from: ScanPlace | null): Promise<Found> {
     const facets = [facetOf('status', 'waiting')];
     const scan = { facets, from, since: null, mostSeen: LOOKED_THROUGH, mostFound: MOST_ASKING };
+    const { rows, next } = await index.scan(tenant, scan);
+    const requests = rows.flatMap(({ id, stored }) => readRow(ownId(id), stored) ?? []);
+    return { requests, next: next === null ? null : { ...next, id: ownId(next.id) }, early: false };
+  }
+
+  async function waitingOfAll(from: ScanPlace | null): Promise<Found> {
+    const found: FoundOfTenant[] = [];
+    for (const tenant of await parts.tenants()) found.push({ tenant, ...(await waitingOf(tenant, from)) });
+    return merged(found, MOST_ASKING);
+  }
+
+  async function asksOf(
+    { request_id, tenant: named }: ListedRequest,
+    tenant: string,
+  ): Promise<OpenApproval[]> {
+    const asks = await openAsks(scopedId(named ?? tenant, request_id));
+    return named === undefined ? asks : asks.map((ask) => ({ tenant: named, ...ask }));
+  }
+
+  return async ({ cursor }, tenant) => {
+    const isOfAll = tenant === ALL_TENANTS;
+    const after = cursor === undefined ? null : placeOfCursor(cursor);
+    // In a list of all tenants the id is scoped already.
+    const from = after === null ? null : { ...after, id: isOfAll ? after.id : scopedId(tenant, after.id) };
     const { complete } = await build.state();
-    const [{ rows, next }, now] = await Promise.all([index.scan(tenant, scan), parts.now()]);
+    const [{ requests, next }, now] = await Promise.all([
+      isOfAll ? waitingOfAll(from) : waitingOf(tenant, from),
+      parts.now(),
+    ]);
     const [asked, lag_ms] = await Promise.all([
-      Promise.all(rows.map(({ id }) => openAsks(id))),
+      Promise.all(requests.map(async (row) => asksOf(row, tenant))),
       changes.lagMs(now),
     ]);
     return {
       approvals: asked.flatMap((each) => each.slice(0, MOST_OF_REQUEST)),
       omitted: asked.reduce((sum, each) => sum + Math.max(0, each.length - MOST_OF_REQUEST), 0),
-      next: next === null ? null : cursorOf({ ...next, id: ownId(next.id) }),
+      next: next === null ? null : cursorOf(next),
       lag_ms,
       incomplete: !complete,
     };

@@ -70,7 +70,7 @@ export function createListBuilder(parts: ListBuilderParts): ListBuilder {
   /** false: another one builds. */
   async function clear(): Promise<boolean> {
     saidAt = '';
-    return mending.clear(() => build.keepCleared(holder));
+    return mending.clear({ keepCleared: () => build.keepCleared(holder), write: index.write });
   }
 
   async function buildFrom(taken: BuildPlace): Promise<void> {

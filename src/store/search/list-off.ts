@@ -84,7 +84,11 @@ async function removeIndex(
   const found = await removeFacets(connection, keys, stopping);
   if (found === null) return false;
   for (const tenant of new Set([...known, ...found]))
-    await connection.unlink(...keys.search(tenant).slice(0, -1), keys.storedBytes(tenant));
+    await connection.unlink(
+      ...keys.search(tenant).slice(0, -1),
+      keys.searchAside(tenant),
+      keys.storedBytes(tenant),
+    );
   await connection.del(keys.searchTenants);
   return true;
 }

@@ -6,6 +6,7 @@ import { tagsOf } from '../../contract/directive/tags.ts';
 import type { Journal } from '../request/journal.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { KeySpace } from '../keys.ts';
+import { redrivenCost, withRedrives } from '../request/redriven-cost.ts';
 import { beginsLater, type DirectiveRecord, recordedBegin, recordsIn } from '../request/records.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { type DirectiveContent, directiveContent } from './directive-content.ts';
@@ -74,7 +75,7 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     await nextStep();
     const records = recordsIn(pairs);
     const [run, contents, errors, scores] = await Promise.all([
-      head.hasRun ? runOf(requestId) : null,
+      head.hasRun ? wholeRun(requestId, records) : null,
       contentsOf(requestId, records, head.bytes),
       errorsOf(requestId, records),
       scoresOf(requestId, fields),
@@ -83,6 +84,19 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
     return factsOf({ requestId, head, records, contents, errors, scores, run, expiresAt });
   };
+
+  async function wholeRun(requestId: string, records: readonly DirectiveRecord[]): Promise<ListedRun | null> {
+    const [run, redriven] = await Promise.all([
+      runOf(requestId),
+      redrivenCost(journal.log, requestId, records),
+    ]);
+    if (run === null || redriven === null) return run;
+    const { input, output } = run.tokens;
+    const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
+    const whole = withRedrives({ usage, cost: run.cost }, redriven);
+    const tokens = { input: whole.usage.input_tokens, output: whole.usage.output_tokens };
+    return { ...run, tokens, cost: whole.cost };
+  }
 
   /**
    * Most states are one part, of one instant. For others the head is older than the rest, so that no version is newer

@@ -20,6 +20,8 @@ import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
 import { ownId, scopedId } from '../../contract/access/tenant.ts';
 import type { ChangedRequests } from '../index/changed-requests.ts';
 import type { ListBuild } from './list-build.ts';
+import { type Found, type FoundOfTenant, merged } from './merged-tenants.ts';
+import { type Sorting, sortingOf } from './sorted-page.ts';
 import { COMMON_STATUS, facetOf, FACETS, readRow } from './row.ts';
 import { LISTED_ERRORS, type ScanPlace, type SearchIndex } from './search-index.ts';
 
@@ -111,55 +113,88 @@ export function createRequestList(parts: RequestListParts): ListRequests {
     return changes.lagMs(await now());
   }
 
-  async function search(query: RequestQuery, tenant: string, longestMs: number): Promise<Found> {
+  async function search(
+    query: RequestQuery,
+    tenant: string,
+    longestMs: number,
+    sorted: Sorting | null,
+  ): Promise<Found> {
     const turn = turnOf(tenant);
     try {
-      return await searchFor(query, tenant, { turn, longestMs });
+      return await searchFor(query, tenant, { turn, longestMs, sorted });
     } finally {
       turn.release();
     }
   }
 
-  async function searchFor(
+  /** Matching rows, the newest first; returns the place at which the search stopped because of its bounds, null at the end. */
+  async function* matching(
     query: RequestQuery,
     tenant: string,
-    { turn, longestMs }: { turn: Turn; longestMs: number },
-  ): Promise<Found> {
-    const most = mostOf(query);
+    { turn, longestMs, most }: { turn: Turn; longestMs: number; most: number },
+  ): AsyncGenerator<ListedRequest, ListPlace | null> {
     const wanted = matcher(query);
     const facets = facetsOf(query);
     const since = query.since === undefined ? null : Date.parse(query.since);
     let until = performance.now() + longestMs;
-    const requests: ListedRequest[] = [];
     let from = beginningOf(query, tenant);
+    let found = 0;
     for (let seen = 0; ; seen += SEEN_AT_ONCE) {
-      const mostFound = wanted === null ? most - requests.length : SEEN_AT_ONCE;
+      const mostFound = wanted === null ? Math.min(most - found, SEEN_AT_ONCE) : SEEN_AT_ONCE;
       const scanned = await index.scan(tenant, { facets, from, since, mostSeen: SEEN_AT_ONCE, mostFound });
       for (const { id, stored } of scanned.rows) {
         await nextStep();
         const row = readRow(ownId(id), stored);
         if (row === null || wanted?.(row) === false) continue;
-        requests.push(row);
-        if (requests.length === most) return { requests, next: placeOf(row), early: false };
+        found += 1;
+        yield row;
       }
       from = scanned.next;
-      if (scanned.next === null) return { requests, next: null, early: false };
+      if (scanned.next === null) return null;
       const hasTurn = seen > 0 || (await turn.take());
       if (seen === 0) until = performance.now() + longestMs;
-      if (!hasTurn || seen >= MOST_SEEN || performance.now() > until)
-        return { requests, next: placeIn(scanned.next), early: true };
+      if (!hasTurn || seen >= MOST_SEEN || performance.now() > until) return placeIn(scanned.next);
     }
+  }
+
+  /** `sorted`: gets the rows instead of the page. */
+  async function searchFor(
+    query: RequestQuery,
+    tenant: string,
+    { turn, longestMs, sorted }: { turn: Turn; longestMs: number; sorted: Sorting | null },
+  ): Promise<Found> {
+    const most = sorted === null ? mostOf(query) : Infinity;
+    const rows = matching(query, tenant, { turn, longestMs, most });
+    const requests: ListedRequest[] = [];
+    for (;;) {
+      const step = await rows.next();
+      if (step.done === true) return { requests, next: step.value, early: step.value !== null };
+      if (sorted !== null) sorted.add(query.tenant === ALL_TENANTS ? { ...step.value, tenant } : step.value);
+      else if (requests.push(step.value) === most) {
+        await rows.return(null);
+        return { requests, next: placeOf(step.value), early: false };
+      }
+    }
+  }
+
+  async function searchOne(query: RequestQuery, tenant: string): Promise<Found> {
+    const sorted = sortingOf(query, mostOf(query));
+    const found = await search(query, tenant, LONGEST_SEARCH_MS, sorted);
+    return sorted === null ? found : sorted.page(found.next);
   }
 
   /** One after the other; what is older than where the first of them stopped is left to the next page. */
   async function searchAll(query: RequestQuery, all: readonly string[]): Promise<Found> {
     const until = performance.now() + LONGEST_OF_ALL_MS;
+    const sorted = sortingOf(query, mostOf(query));
     const found: FoundOfTenant[] = [];
     for (const tenant of all) {
       const longestMs = Math.min(LONGEST_SEARCH_MS, Math.max(0, until - performance.now()));
-      found.push({ tenant, ...(await search(query, tenant, longestMs)) });
+      found.push({ tenant, ...(await search(query, tenant, longestMs, sorted)) });
     }
-    return merged(found, mostOf(query));
+    if (sorted === null) return merged(found, mostOf(query));
+    const stops = found.flatMap(({ next }) => next ?? []);
+    return sorted.page(stops.toSorted((left, right) => right.createdAt - left.createdAt)[0] ?? null);
   }
 
   async function ofAll(query: RequestQuery): Promise<[Found, RequestListing['counts']]> {
@@ -173,27 +208,19 @@ export function createRequestList(parts: RequestListParts): ListRequests {
     // Before the search: what is complete then is in it.
     const state = await build.state();
     const [[found, counts], lag_ms] = await Promise.all([
-      tenant === ALL_TENANTS
-        ? ofAll(query)
-        : Promise.all([search(query, tenant, LONGEST_SEARCH_MS), countsOf(tenant)]),
+      tenant === ALL_TENANTS ? ofAll(query) : Promise.all([searchOne(query, tenant), countsOf(tenant)]),
       lagMs(),
     ]);
-    const { requests, next, early } = found;
+    const { requests, next, early, stoppedAt = early ? next : null } = found;
     return {
       requests,
       next: next === null ? null : cursorOf(next),
-      searched_until: early && next !== null ? new Date(next.createdAt).toISOString() : null,
+      searched_until: stoppedAt === null ? null : new Date(stoppedAt.createdAt).toISOString(),
       counts,
       lag_ms,
       incomplete: !state.complete,
     };
   };
-}
-
-interface Found {
-  requests: ListedRequest[];
-  next: ListPlace | null;
-  early: boolean;
 }
 
 function placeOf({ created_at, request_id }: ListedRequest): ListPlace {
@@ -206,52 +233,6 @@ function placeIn({ createdAt, id }: ListPlace): ListPlace {
 
 function mostOf({ limit = DEFAULT_LISTING }: RequestQuery): number {
   return Math.min(limit, LARGEST_LISTING);
-}
-
-type FoundOfTenant = Found & { readonly tenant: string };
-
-/** Position of a request among those of all tenants, the newest first. */
-interface PlaceOfAll {
-  readonly createdAt: number;
-  /** Scoped. */
-  readonly id: string;
-}
-
-function isBefore(left: PlaceOfAll, right: PlaceOfAll): number {
-  return right.createdAt - left.createdAt || (left.id > right.id ? -1 : 1);
-}
-
-/** One page of the requests of several tenants. */
-function merged(found: readonly FoundOfTenant[], most: number): Found {
-  const stops = found
-    .flatMap(({ tenant, next, early }) =>
-      next === null ? [] : [{ createdAt: next.createdAt, id: scopedId(tenant, next.id), early }],
-    )
-    .toSorted(isBefore);
-  const [horizon] = stops;
-  const rows = found
-    .flatMap(({ tenant, requests }) =>
-      requests.map((row) => ({
-        row: { ...row, tenant },
-        createdAt: Date.parse(row.created_at),
-        id: scopedId(tenant, row.request_id),
-      })),
-    )
-    .toSorted(isBefore);
-  const sure =
-    horizon === undefined
-      ? rows
-      : rows.filter((each) => isBefore(each, horizon) < 0 || each.id === horizon.id);
-  const page = sure.slice(0, most);
-  const isCut = page.length < sure.length || page.length === most;
-  const last = page.at(-1);
-  const more = page.length < rows.length || horizon !== undefined;
-  const next = !more ? null : isCut && last !== undefined ? last : (horizon ?? null);
-  return {
-    requests: page.map(({ row }) => row),
-    next: next === null ? null : { createdAt: next.createdAt, id: next.id },
-    early: !isCut && horizon?.early === true,
-  };
 }
 
 type Counts = RequestListing['counts'];
@@ -276,10 +257,13 @@ function requireScoreName({ score, score_min, score_max }: RequestFilter): void 
   throw refusedAt('invalid_query', [{ path, message: 'needs `score`' }]);
 }
 
-/** After the last one of the page before, and in any case before `until`. */
-function beginningOf({ cursor, until, tenant: named }: RequestQuery, tenant: string): ScanPlace | null {
+/** After the last one of the page before, and in any case before `until`; where it is sorted, each page is chosen of all. */
+function beginningOf(
+  { cursor, until, sort = 'created', tenant: named }: RequestQuery,
+  tenant: string,
+): ScanPlace | null {
   const newest = until === undefined ? null : { createdAt: Date.parse(until) - 1, id: null };
-  if (cursor === undefined) return newest;
+  if (cursor === undefined || sort !== 'created') return newest;
   const { createdAt, id } = placeOfCursor(cursor);
   if (newest !== null && newest.createdAt < createdAt) return newest;
   // In a list of all tenants it is scoped already.

@@ -224,6 +224,28 @@ function isSame(value: unknown, usual: unknown): boolean {
 // oxlint-disable-next-line no-control-regex -- the separators are two
 const ROW = /^\d+ (\d+)\u0001([^\u0002]*)\u0002/;
 
+/** The row of a request that has expired, to be written again; null: it has not, its time in the list is over, or it is damaged. */
+export function archivedRow(
+  requestId: string,
+  stored: string,
+  { listedMs, now }: { listedMs: number; now: number },
+): IndexRow | null {
+  const head = ROW.exec(stored);
+  if (head === null) return null;
+  const text = stored.slice(head[0].length);
+  const { gone } = JSON.parse(text) as Partial<Listed>;
+  if (gone === undefined || gone > now || gone + listedMs <= now) return null;
+  return {
+    requestId,
+    version: Number.parseInt(stored, 10),
+    createdAt: Number(head[1]),
+    expiresAt: gone + listedMs,
+    bytes: 0,
+    facets: (head[2] ?? '').split('\u0001').filter(Boolean),
+    text,
+  };
+}
+
 /** `id`: as its tenant knows it. null: the row is damaged or gone. */
 export function readRow(id: string, stored: string, now: number = Date.now()): ListedRequest | null {
   const head = ROW.exec(stored);

@@ -54,7 +54,7 @@ export async function indexedTenants(connection: RedisConnection, keys: KeySpace
 async function forgetTenant(connection: RedisConnection, keys: KeySpace, tenant: string): Promise<void> {
   const writtenAt = Number((await connection.zscore(keys.searchTenants, tenant)) ?? 0);
   if (writtenAt >= Date.now() - TENANT_KNOWN_MS) return;
-  if ((await connection.exists(keys.storedBytes(tenant))) === 0)
+  if ((await connection.exists(keys.storedBytes(tenant), keys.searchAside(tenant))) === 0)
     await connection.zrem(keys.searchTenants, tenant);
 }
 

@@ -192,6 +192,15 @@ describe('the same ids of two tenants', () => {
     expect([(await acme.client.approvals()).approvals.length, await globex.client.approvals()]).toMatchObject(
       [1, { approvals: [] }],
     );
+    // Issue 35, point 18: an operator of `default` reads the lists of all tenants, and decides about nothing there.
+    const operator = createHttpClient({ baseUrl: scene.service.url, apiKey: ADMIN });
+    expect((await operator.approvals()).approvals).toEqual([]);
+    expect((await operator.approvals({ tenant: '*' })).approvals).toMatchObject([
+      { tenant: 'acme', request_id: 'asked', call_id: call },
+    ]);
+    await expect(globex.client.approvals({ tenant: '*' })).rejects.toMatchObject({
+      problem: { code: 'forbidden' },
+    });
     await acme.client.runs.decide('asked', call, { decision: 'approve' });
     expect((await logOf(acme.client, 'asked')).at(-1)?.type).toBe('ai.request.completed');
     await acme.client.submit(echo('x', { id: 'x', request_id: 'urgent', priority: 1, delay_ms: 3_600_000 }));
@@ -206,6 +215,25 @@ describe('the same ids of two tenants', () => {
       (await client.deadLetters()).dead_letters.map(({ request_id, id }) => `${request_id}/${id}`);
     await eventually(() => letters(acme)).toEqual(['dead/dead']);
     expect(await letters(globex)).toEqual([]);
+    expect((await operator.deadLetters({ tenant: '*' })).dead_letters).toMatchObject([
+      { tenant: 'acme', request_id: 'dead', id: 'dead' },
+    ]);
+    const first = await operator.deadLetters({ tenant: '*', limit: 1 });
+    expect(first.next).toBe('1.acme');
+    expect(await operator.deadLetters({ tenant: '*', after: '1.acme' })).toEqual({
+      dead_letters: [],
+      next: null,
+    });
+    const totals = [{ tenant: '*' }, { tenant: 'acme' }, {}].map(async (query) =>
+      operator.deadLetterGroups(query),
+    );
+    expect((await Promise.all(totals)).map(({ total }) => total)).toEqual([1, 1, 0]);
+    await expect(globex.client.deadLetters({ tenant: '*' })).rejects.toMatchObject({
+      problem: { code: 'forbidden' },
+    });
+    await expect(globex.client.deadLetterGroups({ tenant: '*' })).rejects.toMatchObject({
+      problem: { code: 'forbidden' },
+    });
     const named = { directives: [{ request_id: 'dead', id: 'dead' }] };
     expect(await globex.client.redrive(named)).toMatchObject({ redriven: [], not_found: named.directives });
     expect(await globex.client.redrive({ all: true })).toMatchObject({ redriven: [], left: 0 });

@@ -138,5 +138,43 @@ describe('a call that its server’s `approve` names', () => {
     const { decided } = await client.runs.decideAll({ decision: 'approve', calls });
     expect(decided.map(({ request_id }) => request_id)).toEqual([one, other]);
     for (const id of [one, other]) await eventually(() => statusOf(id)).toBe('succeeded');
+    // As a single decision: the same again is the same, another one is refused, and so is what does not wait.
+    expect((await client.runs.decideAll({ decision: 'approve', calls })).refused).toEqual(
+      await Promise.all(
+        calls.map(async (call) => {
+          const { code, detail } = await refusal(
+            client.runs.decide(call.request_id, call.call_id, { decision: 'approve' }),
+          );
+          return { ...call, code, detail };
+        }),
+      ),
+    );
+  });
+
+  test('is decided about with all others by the command line, of a request, an agent or a tool', async () => {
+    const [one, other, third] = [await start(), await start(), await start()];
+    for (const id of [one, other, third]) await asked(id);
+    const seen = await runCommand(['approve', '--all', '--dry-run', '--tool', 'guarded.*'], service.url);
+    for (const id of [one, other, third]) expect(seen.stdout).toContain(`${id}/c`);
+    expect(seen.stdout).toContain('would be approved');
+    expect(seen.stdout).not.toContain('hunter2');
+    const none = await runCommand(['approve', '--all', '--agent', 'clerk'], service.url);
+    expect([none.code, none.stdout]).toEqual([0, 'nothing waits for a decision\n']);
+    const denied = await runCommand(['deny', one, '--all', '--reason', 'too much'], service.url);
+    expect([denied.code, denied.stdout]).toEqual([0, expect.stringContaining(`${one}/c`)]);
+    await eventually(() => statusOf(one)).toBe('failed');
+    expect((await waiting(other)).length).toBe(1);
+    const all = await runCommand(['approve', '--all', '--by', 'Ada', '--json'], service.url);
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      decided: expect.arrayContaining(
+        [other, third].map((request_id) => expect.objectContaining({ request_id, by: 'Ada' })),
+      ),
+      refused: [],
+    });
+    for (const id of [other, third]) await eventually(() => statusOf(id)).toBe('succeeded');
+    const edited = await runCommand(['approve', '--all', '--arguments', '{}'], service.url);
+    expect([edited.code, edited.stderr]).toEqual([2, expect.stringContaining('calls as they are')]);
+    const others = await runCommand(['approve', '--all', '--tenant', '*'], service.url);
+    expect([others.code, others.stderr]).toEqual([2, expect.stringContaining('--all --dry-run')]);
   });
 });

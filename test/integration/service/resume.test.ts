@@ -15,6 +15,13 @@ interface Asked {
   messages: { role: string; content?: unknown; tool_calls?: unknown }[];
 }
 
+/** `OUTAGE_RUNS`, `OUTAGE_MS`: runs that an outage meets, and its length under the default retries. Without a length each run is refused six times. */
+const OUTAGE_RUNS = Number(process.env['OUTAGE_RUNS'] ?? 20);
+const OUTAGE_MS = Number(process.env['OUTAGE_MS'] ?? 0);
+/** Longest time from the end of an outage to the end of its last run: a retry waits for a minute at most. */
+const AFTER_OUTAGE_MS = 120_000;
+let outageEndsAt = 0;
+
 /** Queries whose model is away. */
 const away = new Set<string>();
 /** How often each query was refused. */
@@ -28,7 +35,7 @@ const provider = shared(async () =>
     const query = String(messages.find(({ role }) => role === 'user')?.content);
     const said = messages.findLast(({ role }) => role === 'user')?.content;
     const refusals = refused.get(query) ?? 0;
-    if (query.startsWith('outage') && refusals < 6) {
+    if (query.startsWith('outage') && (refusals < 6 || Date.now() < outageEndsAt)) {
       refused.set(query, refusals + 1);
       return json(500, { error: { message: 'down' } })(response, request, index);
     }
@@ -55,6 +62,9 @@ const redis = useRedis();
 let service: RunningService;
 let client: DirectiveClient;
 
+/** USD for a million tokens. */
+const PRICE = { input: 2, output: 8 };
+
 const agent = { model: 'main:first', tools: ['peer.*'], stream: false, model_call: { max_retries: 0 } };
 
 beforeAll(async () => {
@@ -65,12 +75,15 @@ beforeAll(async () => {
         main: {
           type: 'openai-compatible',
           base_url: `${provider.url}/v1`,
-          models: { first: {}, second: {} },
+          models: { first: { price: PRICE }, second: {} },
         },
       },
       agents: {
         clerk: agent,
-        patient: { ...agent, model_call: { retry_backoff_ms: 20, max_backoff_ms: 20 } },
+        patient: {
+          ...agent,
+          model_call: OUTAGE_MS > 0 ? {} : { retry_backoff_ms: 20, max_backoff_ms: 20 },
+        },
         slow: { ...agent, model_call: { retry_backoff_ms: 60_000 } },
         brief: { ...agent, limits: { max_iterations: 1 }, policies: { overrides: 'any' } },
         fixed: { ...agent, limits: { max_iterations: 1 } },
@@ -98,8 +111,8 @@ async function types(request: string): Promise<string[]> {
   return page.signals.map(({ type }) => type);
 }
 
-async function ended(request: string, status: string): Promise<RunView> {
-  await eventually(async () => (await runOf(request))?.status).toBe(status);
+async function ended(request: string, status: string, timeout?: number): Promise<RunView> {
+  await eventually(async () => (await runOf(request))?.status, timeout).toBe(status);
   const view = await runOf(request);
   if (view === undefined) throw new Error('the run is gone');
   return view;
@@ -265,6 +278,28 @@ describe('a run that reached a limit', () => {
   });
 });
 
+// Issue 35, A3.
+test('the redrive of a model call of an ended run is counted in its cost and its tokens, and does not resume it', async () => {
+  const query = 'redriven';
+  away.add(query);
+  const { request_id: request } = await client.runs.start({ agent: 'clerk', query });
+  const before = await ended(request, 'failed');
+  away.delete(query);
+  const [failed] = (await client.request(request))?.directives ?? [];
+  const { redriven } = await client.redrive({ directives: [{ request_id: request, id: failed?.id ?? '' }] });
+  const call = redriven[0]?.to.id ?? '';
+  await eventually(async () => (await client.directive(request, call))?.status).toBe('succeeded');
+  const view = await runOf(request);
+  expect(view).toMatchObject({ status: 'failed', iterations: before.iterations });
+  const cost = PRICE.input / 1_000_000 + PRICE.output / 1_000_000;
+  expect(view?.cost).toBeCloseTo((before.cost ?? 0) + cost, 12);
+  expect(view?.usage.total_tokens).toBe(before.usage.total_tokens + 2);
+  await eventually(async () => {
+    const { requests } = await client.requests({ q: request });
+    return [requests[0]?.cost, requests[0]?.tokens];
+  }).toEqual([view?.cost, { input: view?.usage.input_tokens, output: view?.usage.output_tokens }]);
+});
+
 test('a run without an end, and a request without a run, cannot be resumed', async () => {
   const { request_id: request } = await client.runs.start({ agent: 'clerk', query: 'open: peer.wait' });
   expect((await refusal(client.runs.resume(request))).code).toBe('not_resumable');
@@ -273,16 +308,28 @@ test('a run without an end, and a request without a run, cannot be resumed', asy
 });
 
 describe('a provider that is away', () => {
-  test('ends no run: with the default number of retries all of them complete', async () => {
-    const started = await Promise.all(
-      Array.from({ length: 20 }, async (_, nth) =>
-        client.runs.start({ agent: 'patient', query: `outage ${nth}` }),
-      ),
-    );
-    for (const { request_id: request } of started)
-      expect((await ended(request, 'completed')).iterations).toBe(1);
-    expect([...refused.values()]).toEqual(Array.from({ length: 20 }, () => 6));
-  });
+  test(
+    'ends no run: with the default number of retries all of them complete',
+    { timeout: 2 * (OUTAGE_MS + AFTER_OUTAGE_MS) },
+    async () => {
+      outageEndsAt = Date.now() + OUTAGE_MS;
+      const started = await Promise.all(
+        Array.from({ length: OUTAGE_RUNS }, async (_, nth) =>
+          client.runs.start({ agent: 'patient', query: `outage ${nth}: peer.pid` }),
+        ),
+      );
+      const views = await Promise.all(
+        started.map(async ({ request_id }) => ended(request_id, 'completed', OUTAGE_MS + AFTER_OUTAGE_MS)),
+      );
+      // A paid answer is that of a call that ended: each run has two, however often the first one was refused.
+      expect(views.map(({ iterations, tool_calls }) => [iterations, tool_calls])).toEqual(
+        views.map(() => [2, 1]),
+      );
+      const outages = [...refused].filter(([query]) => query.endsWith(': peer.pid'));
+      expect(outages).toHaveLength(OUTAGE_RUNS);
+      for (const [query, times] of outages) expect(asked(query)).toBe(times + 2);
+    },
+  );
 
   test('shows in the view of the request why its call waits, since when, and until when', async () => {
     const { request_id: request } = await client.runs.start({ agent: 'slow', query: 'outage seen' });
@@ -291,6 +338,8 @@ describe('a provider that is away', () => {
     const seen = await waiting();
     expect(seen?.message).toMatch(/the model provider 'main' again: 1 attempt has failed since 20/);
     expect(Date.parse(seen?.until ?? '')).toBeGreaterThan(Date.now());
+    const view = await client.request(request);
+    expect(seen?.since).toBe(view?.directives[0]?.started_at);
     await client.cancel(request);
   });
 });

@@ -220,10 +220,10 @@ test.each([
     const all = keys.search('default')[1];
     const [stuck, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const stood = builderOf({
-      async clear(keepCleared) {
+      async clear(clearing) {
         stuck.resolve();
         await goesOn.promise;
-        return mending.clear(keepCleared);
+        return mending.clear(clearing);
       },
     });
     const standing = stood.buildDue();
@@ -279,6 +279,51 @@ test('who asks for a new list hears how far it is; another one is refused meanwh
   expect(await reindex('0:0')).toMatchObject({ noted: 0, next: '0:0' });
   await builder.buildDue();
   expect(await reindex('0:0')).toMatchObject({ noted: 1, next: null });
+});
+
+// Issue 35, point 20: the list finds archived requests by the same filters, also after `adjutant reindex`.
+test('rows of archived requests stay, also where a process died as it wrote them again', async () => {
+  const { connection, keys } = open;
+  const { index, build, read } = partsOf();
+  const listedMs = 60_000;
+  const { request_id } = await open.accepted();
+  const { rows } = await read([request_id]);
+  const text = (gone: number) => JSON.stringify({ gone, text: 'archived' });
+  const now = Date.now();
+  const written = { version: 3, createdAt: now - 5_000, bytes: 7, facets: ['s:failed', 'e:timeout'] };
+  const archived = (requestId: string, gone: number) => ({
+    ...written,
+    requestId,
+    expiresAt: gone + listedMs,
+    text: text(gone),
+  });
+  const kept = ['archived-1', 'archived-2'].map((id) => archived(id, now - 1_000));
+  await index.write(
+    [...rows, ...kept, archived('over', now - 2 * listedMs), archived('lost', now + 600_000)],
+    [],
+  );
+  const [all, aside] = [keys.search('default')[0], keys.searchAside('default')];
+  const mending = createIndexMending(connection, keys, listedMs);
+  const dying = builderOf({
+    clear: async ({ keepCleared }) =>
+      mending.clear({ keepCleared, write: () => Promise.reject(new Error('dead')) }),
+  });
+  await expect(dying.buildDue()).rejects.toThrow('dead');
+  expect(await connection.exists(aside)).toBe(1);
+  await connection.hset(keys.listBuild, 'held_until', 0);
+  const builder = builderOf({ clear: mending.clear });
+  await builder.buildDue();
+  expect(await build.state()).toMatchObject({ complete: true });
+  const found = await listed();
+  expect(Object.keys(found['rows'] as object).toSorted()).toEqual(
+    ['archived-1', 'archived-2', request_id].toSorted(),
+  );
+  expect(found).toMatchObject({
+    errors: ['timeout', '2'],
+    facets: { [`${keys.search('default')[4]}s:failed`]: ['archived-1', 'archived-2'] },
+  });
+  expect(await connection.zscore(keys.search('default')[2], 'archived-1')).toBe(`${now - 1_000 + listedMs}`);
+  expect(await connection.exists(all, aside)).toBe(1);
 });
 
 test('the bytes of a tenant hold while its list is built; what is without a request in the end is taken off', async () => {

@@ -34,6 +34,7 @@ import { createPayloadStore } from '../../../../src/store/request/payload-store.
 import { eventually } from '../../../support/eventually.ts';
 import { runCommand } from '../../../support/command.ts';
 import { planOf, startPlannedModel } from '../../../support/planned-model.ts';
+import { refusal } from '../../../support/pipeline.ts';
 import { freePort } from '../../../support/process.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
@@ -73,6 +74,13 @@ async function namesOf(folder: string): Promise<string[]> {
   return found.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
+/** As after its retention. */
+async function forget(requestId: string): Promise<void> {
+  const connection = new Redis(redis.url);
+  for (const name of keySpace(service.prefix).request(requestId)) await connection.del(name);
+  connection.disconnect();
+}
+
 describe('a closed request', () => {
   test('is read back whole after Redis has forgotten it, with secrets hidden', async () => {
     const client = createHttpClient({ baseUrl: service.url });
@@ -87,10 +95,34 @@ describe('a closed request', () => {
     });
     await eventually(async () => linesOf(request_id).then(kindsOf, () => [])).toContain('end');
     const before = await client.page(request_id);
-    const connection = new Redis(redis.url);
-    for (const name of keySpace(service.prefix).request(request_id)) await connection.del(name);
-    connection.disconnect();
-    expect(await client.request(request_id)).toBeNull();
+    const view = await client.request(request_id);
+    const directive = await client.directive(request_id, 'one');
+    await forget(request_id);
+    // Issue 35, point 20: an archived request of the list is opened by the same reads.
+    const { descendants: _none, ...same } = view ?? {};
+    expect(await client.request(request_id)).toEqual({ ...same, archived: true });
+    expect(await client.page(request_id)).toEqual(before);
+    const followed: unknown[] = [];
+    for await (const signal of client.signals(request_id, { after: 1 })) followed.push(signal);
+    expect(followed).toEqual(before.signals.slice(1));
+    expect(await client.directive(request_id, 'one')).toMatchObject({
+      status: 'succeeded',
+      directive: { arguments: { text: 'hello', api_key: '[REDACTED]' } },
+      result: directive?.result,
+    });
+    expect(await client.directive(request_id, 'two')).toBeNull();
+    expect(await client.payload(request_id, 'one')).toBeDefined();
+    expect(await client.trace(request_id)).toMatchObject({
+      status: 'closed',
+      directives: [{ id: 'one', name: 'peer.echo', attempts: [], attempts_left_out: 1 }],
+    });
+    expect((await runCommand(['trace', request_id], service.url)).stdout).toContain('peer.echo');
+    expect((await runCommand(['get', request_id], service.url)).stdout).toContain('closed, archived');
+    expect((await refusal(client.again(request_id))).errors).toMatchObject([
+      { message: expect.stringContaining('hides secrets') },
+    ]);
+    const again = await client.again(request_id, { arguments: { text: 'anew' } });
+    expect(again.origin).toEqual({ request_id, kind: 'again' });
     const lines = await linesOf(request_id);
     expect(lines[0]).toMatchObject({ kind: 'request', tenant: 'default', request_id, run: null });
     expect(lines[1]).toMatchObject({ kind: 'directive', directive: { id: 'one' } });
@@ -158,6 +190,24 @@ describe('a closed request', () => {
     expect(JSON.stringify(first)).toContain('did archived');
   });
 
+  test('is run again and forked from its archive, and is not resumed', async () => {
+    const client = createHttpClient({ baseUrl: service.url });
+    const request_id = `gone-${randomUUID()}`;
+    const { result } = await client.runs.run({ agent: 'helper', query: planOf('archived'), request_id });
+    await eventually(async () => linesOf(request_id).then(kindsOf, () => [])).toContain('end');
+    await forget(request_id);
+    expect((await client.request(request_id))?.run).toMatchObject({ status: 'completed', result });
+    expect(await refusal(client.runs.resume(request_id))).toMatchObject({
+      code: 'not_resumable',
+      detail: expect.stringContaining('is archived'),
+    });
+    for (const { request_id: other } of [
+      await client.again(request_id),
+      await client.fork(request_id, { at: 1 }),
+    ])
+      await eventually(async () => (await client.request(other))?.run?.result).toBe(result);
+  });
+
   test('that the archive does not hold, or of another tenant, is not found', async () => {
     await expect(linesOf('never')).rejects.toMatchObject(REFUSAL);
     const adminKey = randomBytes(32).toString('hex');
@@ -210,7 +260,7 @@ async function installation(store: (folder: string) => ArchiveStore = createFold
       ...(requestMs === undefined ? {} : { requestMs }),
       queue: of,
       store: own,
-      source: { journal, payloads, runView: async () => onRead().then(() => null) },
+      source: { journal, payloads, run: async () => onRead().then(() => null) },
       longestMs: () => 660_000,
       onKept: (id) => kept.push(id),
       reports,

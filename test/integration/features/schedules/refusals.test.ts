@@ -35,7 +35,9 @@ const scene = shared(async () => {
     of,
     commands,
     prefix: service.prefix,
+    operator: createHttpClient({ baseUrl: service.url, apiKey: ADMIN }),
     due: `${keys}:due`,
+    tenants: `${keys}:tenants`,
     record: (id: string) => `${keys}:of-id:${id}`,
     [Symbol.asyncDispose]: stop,
   };
@@ -171,6 +173,29 @@ test('an open request stays in the way however often somebody triggers', async (
     problem: { code: 'lane_full' },
   });
   expect(await client.schedules.trigger('long', { key: 'first' })).toEqual(first);
+});
+
+// Issue 35, point 18.
+test('schedules of all tenants are listed to an operator, tenant by tenant, as long as they exist', async () => {
+  const [one, other] = [await scene.of('many-a'), await scene.of('many-b')];
+  const found = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await scene.operator.schedules.list({ tenant: '*', after, limit: 1 });
+      ids.push(...page.schedules.map(({ tenant, id }) => `${tenant}~${id}`));
+      if (page.next === null) return ids.filter((id) => id.startsWith('many-'));
+      after = page.next;
+    }
+  };
+  for (const { client } of [other, one])
+    for (const id of ['s2', 's1']) await client.schedules.create(rarely(id) as never);
+  expect(await found()).toEqual(['many-a~s1', 'many-a~s2', 'many-b~s1', 'many-b~s2']);
+  await expect(one.client.schedules.list({ tenant: '*' })).rejects.toMatchObject({
+    problem: { code: 'forbidden' },
+  });
+  for (const id of ['s1', 's2']) await one.client.schedules.delete(id);
+  expect(await found()).toEqual(['many-b~s1', 'many-b~s2']);
+  expect(await scene.commands.smembers(scene.tenants)).not.toContain('many-a');
 });
 
 describe.concurrent('the ids of firings', () => {

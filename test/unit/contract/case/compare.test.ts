@@ -72,6 +72,47 @@ test('the same call with another result is not another call', () => {
   });
 });
 
+/** A fork of the request `r` at a turn. */
+function forkedAt(at: number, ...turns: CaseTurn[]): RecordedCase {
+  const { head, ...rest } = recorded(...turns);
+  const origin = { request_id: 'r', kind: 'fork' as const, turn: at };
+  return { head: { ...head, request_id: `fork-${at}`, origin }, ...rest };
+}
+
+// Issue 35, A6: turns aligned, where they part.
+test('a fork is compared from the turn that it was forked at, whatever the two have called', () => {
+  const original = recorded(turn('x', ['s.a']), turn('y', ['s.a']), turn('z', ['s.b']), turn('end'));
+  const fork = forkedAt(2, turn('y', ['s.b']), turn('end'));
+  const comparison = compareCases(original, fork);
+  expect(comparison.turns.map(({ a, b, taken_over }) => [a, b, taken_over === true])).toEqual([
+    [1, null, true],
+    [2, 1, false],
+    [3, null, false],
+    [4, 2, false],
+  ]);
+  expect(comparison.parted?.place).toBe('turn 2, call s.a');
+  expect(compareCases(fork, original).turns.map(({ a, b }) => [b, a])).toEqual(
+    comparison.turns.map(({ a, b }) => [a, b]),
+  );
+});
+
+test('a fork that went as its original does not part; two forks are compared in the turns of their original', () => {
+  const original = recorded(turn('x', ['s.a']), turn('y', ['s.b']), turn('z'));
+  expect(compareCases(original, forkedAt(2, turn('y', ['s.b']), turn('z')))).toMatchObject({
+    parted: null,
+    same_calls: true,
+  });
+  const [early, late] = [forkedAt(2, turn('y', ['s.b']), turn('z')), forkedAt(3, turn('z'))];
+  expect(compareCases(early, late)).toMatchObject({
+    parted: null,
+    turns: [
+      { a: 1, b: null },
+      { a: 2, b: 1 },
+    ],
+  });
+  expect(compareCases(forkedAt(9, turn('x')), forkedAt(1)).turns).toMatchObject([{ a: 1, b: null }]);
+});
+
 test('2,000 turns of each are compared', () => {
   const turns = Array.from({ length: 2_000 }, (_, at) => turn(`t${at}`, ['s.a', { at }]));
   const comparison = compareCases(recorded(...turns), recorded(...turns.slice(0, -1)));
