@@ -4,6 +4,10 @@ export const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: st
     'No complete answer within `timeout_ms` (of a stream: silence for `idle_timeout_ms`). Retried.',
     'Raise the limit, or find out why the server is slow.',
   ],
+  policy_denied: [
+    'A rule of the policy denied the call: `details.rule`. Nothing was called.',
+    'Change the call, or the rule, and redrive it.',
+  ],
   rate_limited: [
     'The server, the provider or a configured limit asked to slow down, and waiting would pass the deadline. Retried.',
     'Lower `lane.rate` or `requests_per_minute`, or add a second model to the alias.',

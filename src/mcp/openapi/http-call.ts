@@ -56,7 +56,7 @@ async function exchanged(
     const answer = await sendChecked(place, { ...sent, signal, rule });
     const { statusCode: status = 0, headers } = answer;
     const next = sent.method === 'GET' && REDIRECTS.has(status) ? headers.location : undefined;
-    if (next === undefined || redirects === MOST_REDIRECTS || !URL.canParse(next, place))
+    if (next === undefined || redirects === MOST_REDIRECTS || !URL.canParse(next, place.href))
       return readAnswer(answer);
     const target = new URL(next, place);
     if (target.origin !== url.origin) return readAnswer(answer);

@@ -1,7 +1,7 @@
 /** Resumed and forked runs whose engines, or whose caller's process, die at their commands: no `once` tool acts twice, and no answer of
  *  a model is paid twice. `GOING_ON_KILLS`: how many engines. It must kill for real, and decide only as a person would: once about each question. */
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SubmittedAgentDefinition } from '../../../src/contract/run/agent-definition.ts';
 import type { LlmStream, ToolExec } from '../../../src/contract/directive/work-directive.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
@@ -11,7 +11,7 @@ import type { Execution } from '../../../src/worker/executors/definition.ts';
 import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { testModel } from '../../support/executors.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually, untilHolds } from '../../support/eventually.ts';
 import { holdAt, type Step } from '../../support/held-commands.ts';
 import { LANE } from '../../support/journal.ts';
 import { spawnNode } from '../../support/process.ts';
@@ -131,7 +131,7 @@ async function over({ kind, engines }: Scene): Promise<true> {
     }
     expect(view?.ended_at).toEqual(expect.any(String));
   };
-  await vi.waitFor(decided, { timeout: 60_000, interval: 50 });
+  await untilHolds(decided);
   await eventually(() => engines.index.size()).toBe(0);
   return true;
 }

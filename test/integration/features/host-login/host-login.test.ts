@@ -26,6 +26,8 @@ import { freePort } from '../../../support/process.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
+type Metadata = NonNullable<Parameters<typeof refreshAuthorization>[1]['metadata']>;
+
 describe('a host', () => {
   const redis = useRedis();
   const service = shared(async () => startHostService(redis.url));
@@ -38,7 +40,7 @@ describe('a host', () => {
       resource: new URL(mcp()),
     });
   const metadata = async () =>
-    (await (await fetch(`${service.url}/.well-known/oauth-authorization-server`)).json()) as never;
+    (await (await fetch(`${service.url}/.well-known/oauth-authorization-server`)).json()) as Metadata;
   const post = async (path: string, body: object, type = 'application/x-www-form-urlencoded') =>
     fetch(service.url + path, {
       method: 'POST',
@@ -169,14 +171,15 @@ describe('a host', () => {
         resource: mcp(),
         ...changes,
       });
-      return { status: answer.status, ...((await answer.json()) as Partial<Record<string, string>>) };
+      const { access_token } = (await answer.json()) as { access_token?: string };
+      return { status: answer.status, access_token };
     };
     expect(await exchange({ code_verifier: 'x'.repeat(43) })).toMatchObject({ status: 400 });
     expect(await exchange({ client_id: await registered() })).toMatchObject({ status: 400 });
     expect(await exchange({ redirect_uri: 'http://127.0.0.1:4712/callback' })).toMatchObject({ status: 400 });
     const answers = await Promise.all([exchange(), exchange(), exchange()]);
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
-    // Whoever was first: a code that comes back ends what it gave.
+    // A code that comes back ends what it gave.
     await exchange();
     for (const { access_token } of answers) expect(await statusOf(mcp(), access_token)).toBe(401);
   });

@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAccessClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventually, untilHolds } from '../../../support/eventually.ts';
 import { openHost, textOf } from '../../../support/mcp-clients.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { askModern } from '../../../support/modern-requests.ts';
@@ -39,13 +39,17 @@ const service = shared(async () => {
     const asked = { method: 'tools/call', name, params: { name, arguments: args }, key };
     const { result, error } = await askModern(url, asked);
     if (error) throw new Error(JSON.stringify(error));
-    return result as { content: { text: string }[]; isError?: boolean; _meta?: Record<string, never> };
+    return result as {
+      content: { type: string; text: string }[];
+      isError?: boolean;
+      _meta?: Record<string, never>;
+    };
   };
   const untilFound = async (): Promise<void> => {
     const found = await call(known.ann, 'find_tools', { query: 'once', server: 'counting' });
     expect(textOf(found)).toContain('counting__once');
   };
-  await vi.waitFor(untilFound, { timeout: 30_000, interval: 50 });
+  await untilHolds(untilFound);
   return {
     api,
     make,
