@@ -1,5 +1,6 @@
 /** Everything visible of one request from outside: the public API, the counter files, the driver's history.
  *  It must never look into the service's own records. */
+import { isDeepStrictEqual } from 'node:util';
 import { executionsOf, type ToolExecution } from './executions.ts';
 import { acceptedIds, plannedById, possibleIds, type Fault, type RequestHistory } from './history.ts';
 import type { PlannedDirective } from './plan.ts';
@@ -25,6 +26,7 @@ export interface Evidence {
 }
 
 const PAGE = 1_000;
+const MOST_READS = 20;
 
 /** null: the service did not answer. */
 export async function readRequest(
@@ -35,14 +37,30 @@ export async function readRequest(
   return answer === null ? null : { view: answer.status === 200 ? answer.body : null };
 }
 
+/** The request and its log as they were at one instant: what is still open may change between two reads. null: no such answer. */
+export async function readSnapshot(
+  apis: readonly string[],
+  requestId: string,
+): Promise<{ view: WireRequest | null; signals: readonly WireSignal[] } | null> {
+  for (let read = 0; read < MOST_READS; read += 1) {
+    const known = await readRequest(apis, requestId);
+    const signals = known?.view ? await wholeLog(apis, requestId) : [];
+    if (known === null || signals === null) return null;
+    if (known.view?.status !== 'open') return { view: known.view, signals };
+    const after = await readRequest(apis, requestId);
+    if (isDeepStrictEqual(after?.view, known.view)) return { view: known.view, signals };
+  }
+  return null;
+}
+
 export async function gather(
   history: RequestHistory,
   { apis, folder, faults }: { apis: readonly string[]; folder: string; faults: readonly Fault[] },
 ): Promise<Evidence | null> {
-  const known = await readRequest(apis, history.requestId);
-  const signals = known?.view ? await wholeLog(apis, history.requestId) : [];
+  const known = await readSnapshot(apis, history.requestId);
   const single = await readSingle(apis, history.requestId, known?.view?.directives.at(-1)?.id);
-  if (known === null || signals === null) return null;
+  if (known === null) return null;
+  const { signals } = known;
   const planned = plannedById(history);
   const calls = [...planned.values()].filter(({ label }) => label !== '');
   const executions = new Map(calls.map(({ id, label }) => [id, executionsOf(folder, label)]));

@@ -1,7 +1,7 @@
 /** Everything visible of one run from outside, with what each of its directives had to be.
  *  It must never look into the service's own records. */
 import type { Evidence } from './evidence.ts';
-import { readRequest, wholeLog } from './evidence.ts';
+import { readSnapshot } from './evidence.ts';
 import { executionsOf, type ToolExecution } from './executions.ts';
 import type { CancelRecord, Fault } from './history.ts';
 import { CHAINS, usageOf } from './model-plan.ts';
@@ -42,13 +42,11 @@ export async function lookAtRun(
   { planned, requestId }: RunHistory,
   { apis, folder }: Place,
 ): Promise<RunSight | null> {
-  const known = await readRequest(apis, requestId);
-  const signals = known?.view ? await wholeLog(apis, requestId) : [];
-  if (known === null || signals === null) return null;
+  const known = await readSnapshot(apis, requestId);
+  if (known === null) return null;
   const labels = [...possibleCalls(planned).keys()];
   return {
-    view: known.view,
-    signals,
+    ...known,
     calls: new Map(labels.map((label) => [label, executionsOf(folder, label)])),
     asks: executionsOf(folder, `${planned.script.label}/model`),
   };

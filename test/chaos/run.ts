@@ -220,8 +220,11 @@ async function judge(scene: Scene, openAt: number, state: State): Promise<void> 
   const all = await scene.judge();
   if (all === null)
     return report(state, [notInTime(`the service does not answer about ${scene.name}`)], null);
-  const readAfterMs = Date.now() - openAt;
+  const readAt = Date.now();
   const verdicts = all.filter((verdict) => {
+    // One run of a conversation closes before the others, which keep the scene open.
+    const closedAt = Date.parse(verdict.view?.closed_at ?? '');
+    const readAfterMs = readAt - Math.min(openAt, Number.isNaN(closedAt) ? openAt : closedAt);
     const hasExpired =
       verdict.violations.length > 0 && mayHaveExpired({ ...verdict, readAfterMs }, RETENTION_MS);
     if (hasExpired) state.unjudged.expired += 1;

@@ -68,9 +68,9 @@ const ENGINES = 2;
 const LEASE_MS = 4_000;
 const DRAIN_MS = 4_000;
 /** Much longer than any outage of Redis. */
-const STARTS_WITHIN_MS = 180_000;
+const STARTS_WITHIN_MS = 600_000;
 /** Of one attempt: a busy machine starts several at a time, and each starts its own servers. */
-const ONE_START_MS = 60_000;
+const ONE_START_MS = 120_000;
 
 /** Of other sources than this repository's: those themselves. */
 function commandOf(source: string): string {
