@@ -40,6 +40,7 @@ declare module 'oidc-provider' {
   }
 
   export const errors: {
+    readonly InvalidClientAuth: new (detail: string) => Error;
     readonly InvalidTarget: new (description?: string) => Error;
     readonly InvalidGrant: new (description: string) => Error;
     readonly TemporarilyUnavailable: new (description: string) => Error;

@@ -67,7 +67,7 @@ const MOST_NAMES = 16;
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 200;
 
-/** `listedMs`: how long the row of an archived request outlives it, milliseconds. */
+/** `listedMs`: how long the row of an archived request outlives it, milliseconds; `search-trim` keeps it for that time. */
 export function rowOf(facts: RequestFacts, listedMs = 0): IndexRow {
   const { expiresAt } = facts;
   const listed = { ...listedOf(facts), ...(listedMs > 0 && expiresAt !== null ? { gone: expiresAt } : {}) };
@@ -75,7 +75,7 @@ export function rowOf(facts: RequestFacts, listedMs = 0): IndexRow {
     requestId: facts.requestId,
     version: facts.version,
     createdAt: facts.createdAt,
-    expiresAt: expiresAt === null ? null : expiresAt + listedMs,
+    expiresAt,
     bytes: facts.bytes,
     facets: facetsOf(listed),
     text: JSON.stringify(compact(listed)),
