@@ -111,7 +111,7 @@ describe('the rules of an operator', () => {
   });
 
   test('decide about what a program submits by Redis, past the API', async () => {
-    const direct = await createDirectClient({ redisUrl: redis.url });
+    const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
     const request_id = randomUUID();
     const directive = {
       type: 'tool_exec',
