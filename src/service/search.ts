@@ -83,7 +83,7 @@ export function listKeepers(store: Store, keeping: ListKeeping): Startable[] {
   const { changes } = records;
   const { onError } = keeping;
   if (!changes.isListed) return [createListOff({ connection, keys, changes, onError })];
-  const index = createSearchIndex(connection, keys, limitsOf, store.listedMs);
+  const index = createSearchIndex(connection, keys, limitsOf);
   const read = rowReaderOf(store, onError);
   const build = createListBuild(connection, keys);
   const mending = createIndexMending(connection, keys, store.listedMs);

@@ -58,12 +58,10 @@ async function forgetTenant(connection: RedisConnection, keys: KeySpace, tenant:
     await connection.zrem(keys.searchTenants, tenant);
 }
 
-/** `listedMs`: how long the row of an archived request outlives it, milliseconds. */
 export function createSearchIndex(
   connection: RedisConnection,
   keys: KeySpace,
   limitsOf: LimitsOfTenant = NO_TENANT_LIMITS,
-  listedMs = 0,
 ) {
   const run = prepareScripts(connection);
 
@@ -136,7 +134,7 @@ export function createSearchIndex(
   async function trimOf(tenant: string): Promise<void> {
     const { sets, facet } = keysOf(tenant);
     for (let dropped = DROPPED_AT_ONCE, left = 0; dropped === DROPPED_AT_ONCE || left === 0;) {
-      const args = [facet, DROPPED_AT_ONCE, MOST_ROWS, listedMs];
+      const args = [facet, DROPPED_AT_ONCE, MOST_ROWS];
       [dropped = 0, left = 0] = (await run('search-trim', sets, args)).map(Number);
       if (left > 0) continue;
       await forgetTenant(connection, keys, tenant);

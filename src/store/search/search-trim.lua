@@ -4,18 +4,15 @@
 -- @include include-search.lua
 --
 -- ARGV[1] prefix of the facets   ARGV[2] the most that are dropped   ARGV[3] the most rows that are kept
--- ARGV[4] how long the row of an archived request stays, ms
 -- Returns { how many were due, how many there are }.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local MOST = tonumber(ARGV[2])
-local LISTED_MS = tonumber(ARGV[4])
 local due = redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, MOST)
 
 -- nil = it goes with its request.
 local function listed_until(id)
-  local gone = LISTED_MS > 0 and string.match(redis.call('HGET', ROWS, id) or '', '\2.*"gone":(%d+)')
-  local ends = gone and tonumber(gone) + LISTED_MS
+  local ends = tonumber(string.match(redis.call('HGET', ROWS, id) or '', '\2.*"listed_until":(%d+)'))
   return ends and ends > now and ends
 end
 

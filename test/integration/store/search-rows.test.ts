@@ -219,9 +219,7 @@ test('the row of an archived request outlives it, says so from then on, and hold
   const { connection, keys } = open;
   const expiresAt = Date.now() - 1;
   const facts = { ...FACTS, open: 0, closedAt: FACTS.createdAt, expiresAt, bytes: 70 };
-  const indexFor = (listedMs: number) =>
-    createSearchIndex(connection, keys, () => ({ storedBytes: 1 }), listedMs);
-  const [listed, over] = [indexFor(60_000), indexFor(0)];
+  const listed = createSearchIndex(connection, keys, () => ({ storedBytes: 1 }));
   const rowsOf = async () => {
     const all = { facets: [], from: null, since: null, mostSeen: 9, mostFound: 9 };
     return (await listed.scan('default', all)).rows;
@@ -240,8 +238,8 @@ test('the row of an archived request outlives it, says so from then on, and hold
   expect(readRow('r:4', found ?? '', expiresAt - 1)?.archived).toBeUndefined();
   expect(readRow('r:4', found ?? '', expiresAt)?.archived).toBe(true);
   expect(await connection.zscore(keys.search('default')[2], 'r:4')).toBe(String(expiresAt + 60_000));
-  await connection.zadd(keys.search('default')[2], 1, 'r:4');
-  await over.trim();
+  await listed.write([rowOf({ ...facts, requestId: 'r:4', version: 99 }, 1)], []);
+  await listed.trim();
   expect((await rowsOf()).map(({ id }) => id)).toEqual(['r:6', 'r:5']);
 });
 

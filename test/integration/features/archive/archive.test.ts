@@ -213,7 +213,7 @@ describe('a closed request', () => {
   // Each unknown id is a listing of the bucket, which one tenant could keep from all others.
   test('is found while another tenant asks for very many unknown ones', async () => {
     const listed = Promise.withResolvers<null>();
-    const find = createArchivedReads(async () => listed.promise, { pageOf: () => null });
+    const find = createArchivedReads(async () => listed.promise, { pageOf: () => '' });
     const asked = Array.from({ length: 40 }, async (_, at) => find(scopedId('acme', `unknown-${at}`)));
     const refused = asked.map(async (each) => each.then(() => false).catch(() => true));
     const other = find(scopedId('globex', 'r'));
