@@ -176,7 +176,7 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
   return value;
 }
 
-/** A negative amount would make room for others. */
+/** A negative amount would lower the sum for later calls. */
 function amountOf(counter: string, evaluate: () => unknown): number {
   let value: unknown;
   try {
