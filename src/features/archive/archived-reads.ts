@@ -1,7 +1,7 @@
 // An archived request in the form in which Redis' requests are read: view, signals, directives, payloads, trace.
 // Never holds more of the archive than its bounds, nor more than one of its requests at once for longer than a page takes.
 import type { Readable } from 'node:stream';
-import { ownId } from '../../contract/access/tenant.ts';
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../contract/problem.ts';
 import type { ArchiveLine } from '../../contract/request/archive.ts';
 import { DEFAULT_TRACED, MOST_TRACED } from '../../contract/request/request-trace.ts';
@@ -22,8 +22,9 @@ import type { ReadArchived } from './archived-request.ts';
 const MOST_BYTES = 33_554_432;
 /** Time for which a page reads the request once, milliseconds. */
 const KEPT_MS = 5_000;
-/** Callers that wait for the archive; a further one is refused. */
+/** Callers that wait for the archive, of all tenants and of one; a further one is refused. */
 const MOST_WAITING = 32;
+const MOST_OF_TENANT = 16;
 const RETRY_AFTER_MS = 1_000;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
@@ -36,7 +37,8 @@ export function createArchivedReads(
 ): FindArchived {
   const place = createSemaphore(1);
   const nextStep = createSteps();
-  let waiting = 0;
+  /** The tenant of each caller that waits. */
+  const waiting: string[] = [];
   let last: { requestId: string; found: ArchivedRequest | null; until: number } | null = null;
 
   async function load(requestId: string): Promise<ArchivedRequest | null> {
@@ -54,15 +56,17 @@ export function createArchivedReads(
   }
 
   return async (requestId) => {
-    if (waiting >= MOST_WAITING)
+    const tenant = tenantOf(requestId);
+    const ofTenant = waiting.filter((each) => each === tenant).length;
+    if (waiting.length >= MOST_WAITING || ofTenant >= MOST_OF_TENANT)
       throw new ServiceUnavailable('Too many callers read the archive', { retryAfterMs: RETRY_AFTER_MS });
-    waiting += 1;
+    waiting.push(tenant);
     await place.take();
     try {
       return await load(requestId);
     } finally {
       place.release();
-      waiting -= 1;
+      waiting.splice(waiting.indexOf(tenant), 1);
     }
   };
 }

@@ -47,6 +47,8 @@ const SERVER_ERROR = 500;
 const CODE_S = 60;
 /** Time to sign in and to consent. */
 export const INTERACTION_S = 600;
+/** The longest that an assertion of a host may be valid: it leaves a record until its end. */
+const LONGEST_ASSERTION_S = 900;
 const DOCUMENT_CACHE = { min: 60, max: 3_600 };
 
 /** A text that is hidden in logs as API keys are, and is none. */
@@ -110,6 +112,12 @@ function configuration({ rules, records, holders }: ServerParts, library: Librar
     // Origins of hosts in browsers are those of `/mcp`: the API allows them before this.
     clientBasedCORS: () => false,
     clientAuthMethods: ['none', 'private_key_jwt'],
+    assertJwtClientAuthClaimsAndHeader: (_context: unknown, { exp }: { exp: number }) => {
+      if (exp <= Date.now() / 1_000 + LONGEST_ASSERTION_S) return;
+      throw new library.errors.InvalidClientAuth(
+        `an assertion is valid for ${LONGEST_ASSERTION_S} s at most`,
+      );
+    },
     cookies: {
       keys: [secret],
       names: { session: 'adjutant_host', interaction: 'adjutant_host_login', resume: 'adjutant_host_back' },

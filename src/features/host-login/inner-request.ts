@@ -14,7 +14,8 @@ export interface InnerRequest {
   readonly isFresh?: boolean;
 }
 
-const TAKEN = ['accept', 'content-type', 'origin'];
+/** Not `Origin`: the API has checked it, and the server would refuse each. */
+const TAKEN = ['accept', 'content-type'];
 
 export function innerRequest(
   request: ApiRequest,

@@ -48,6 +48,9 @@ const COOKIE = 'adjutant_host_person';
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const RETURN = /^\/oauth\/interaction\/(?<uid>[A-Za-z0-9_-]{10,64})$/;
 const MOST_TOOLS = 20;
+/** Most logins that one key or person allows in a day: each leaves a record until it ends. */
+const MOST_ALLOWED = 200;
+const DAY_MS = 86_400_000;
 const EXPIRED = 'It was not begun in this browser within the last ten minutes, or it has ended.';
 
 export function createHostLoginPages(parts: HostLoginParts) {
@@ -156,6 +159,8 @@ export function createHostLoginPages(parts: HostLoginParts) {
     const { clientId } = login.client;
     const { granted, rest } = grantable(login, principal);
     if (granted.length === 0) return answer(reply, errorPage('Nothing is left to allow.'), 403);
+    if (!(await records.within(`allow:${digestOf(principal.id)}`, MOST_ALLOWED, DAY_MS)))
+      return answer(reply, errorPage('Too many hosts were allowed within a day.'), 429);
     const { provider } = await server();
     // First what ends by itself: a death between leaves a client without a login.
     await records.keepClient(clientId, accountEnd(account));

@@ -4,7 +4,7 @@ declare module 'oidc-provider' {
 
   export interface Interaction {
     readonly uid: string;
-    /** As the routes of this folder write them: each is there, and once. */
+    /** Members as the routes of this folder write them: each exactly once. */
     readonly params: Readonly<Record<'client_id' | 'redirect_uri' | 'resource' | 'scope', string>>;
   }
 
@@ -40,6 +40,7 @@ declare module 'oidc-provider' {
   }
 
   export const errors: {
+    readonly InvalidClientAuth: new (detail: string) => Error;
     readonly InvalidTarget: new (description?: string) => Error;
     readonly InvalidGrant: new (description: string) => Error;
     readonly TemporarilyUnavailable: new (description: string) => Error;

@@ -46,6 +46,8 @@ export class UseRefused extends Error {
 
 /** Hosts renew one token in parallel calls, and a lost answer is asked for again: until then a repeat is no theft. */
 export const REPEAT_MS = 30_000;
+/** How long the repeat of a used refresh token is noticed, milliseconds: the records of used ones must not add up until their login ends. */
+const NOTICED_MS = 259_200_000;
 /** Most renewals of one login in an hour. */
 const MOST_RENEWALS = 100;
 const HOUR_MS = 3_600_000;
@@ -102,8 +104,11 @@ export function createHostRecords(
       return used === null || isRepeat ? payload : { ...payload, consumed: Math.floor(Number(used) / 1_000) };
     },
     async consume(id) {
-      const leftMs = Math.max(1, await connection.pttl(keyOf(kind, id)));
-      const first = await connection.set(usedKey(kind, id), now(), 'PX', leftMs, 'NX');
+      const key = keyOf(kind, id);
+      const leftMs = Math.min(NOTICED_MS, Math.max(1, await connection.pttl(key)));
+      // The mark outlives what it marks: a used one is never fresh again.
+      const marked = connection.multi().set(usedKey(kind, id), now(), 'PX', leftMs + REPEAT_MS, 'NX');
+      const [first] = checked(await marked.pexpire(key, leftMs, 'LT').exec());
       if (first === null && kind !== 'RefreshToken') throw new UseRefused('it was used already', false);
       const grant = kind === 'RefreshToken' ? await grantOf(kind, id) : undefined;
       if (grant === undefined) return;

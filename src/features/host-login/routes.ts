@@ -36,9 +36,9 @@ const SERVER_METADATA_PATHS = [
 ];
 const MINUTE_MS = 60_000;
 /** Calls in a minute over all processes; each leaves a record that ends by itself. */
-const MOST = { register: 300, authorize: 120, sign_in: 300, token: 1_200 } as const;
-/** Most registrations of one address in a minute: a flood leaves capacity for others. */
-const MOST_OF_ADDRESS = 30;
+const MOST = { register: 300, authorize: 240, sign_in: 600, token: 1_200 } as const;
+/** The same for one address: its flood leaves capacity for others. Behind a proxy all hosts have one address. */
+const MOST_OF_ADDRESS = { register: 30, authorize: 120, sign_in: 300, token: 600 } as const;
 const LONGEST_QUERY = 4_096;
 
 export function hostLoginRoutes(options: HostRoutesOptions): ApiFeature {
@@ -173,7 +173,7 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
 
   route('GET', PATHS.authorize, async (request, reply) => {
     if (request.url.length > LONGEST_QUERY) return refusedPage(reply, 'The request is too long', 400);
-    if (!(await isSpare(own.records, 'authorize'))) return refusedPage(reply, BUSY, 429);
+    if (!(await isSpare(own.records, 'authorize', request.ip))) return refusedPage(reply, BUSY, 429);
     const query = authorizeQuery(request.url, options);
     return pass(request, reply, { url: `${PATHS.authorize}?${query}`, isFresh: true });
   });
@@ -192,8 +192,10 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
   });
   for (const url of [PATHS.token, PATHS.revoke])
     route('POST', url, async (request, reply) => {
-      if (!(await isSpare(own.records, 'token'))) return fault(reply, 429, 'temporarily_unavailable', BUSY);
-      return pass(request, reply, { body: tokenBody(textOf(request), options) });
+      const body = tokenBody(textOf(request), options);
+      if (!(await isHeld(own.records, body)) && !(await isSpare(own.records, 'token', request.ip)))
+        return fault(reply, 429, 'temporarily_unavailable', BUSY);
+      return pass(request, reply, { body: body.toString() });
     });
 }
 
@@ -213,7 +215,7 @@ function pageRoutes(app: App, { pages, records }: Own): void {
       exposeHeadRoute: false,
       handler: async (request: ApiRequest, reply: ApiReply) =>
         whileAvailable(async () => {
-          if (!(await isSpare(records, 'sign_in'))) return refusedPage(reply, BUSY, 429);
+          if (!(await isSpare(records, 'sign_in', request.ip))) return refusedPage(reply, BUSY, 429);
           return handler(request, reply);
         }),
     } as never);
@@ -228,11 +230,30 @@ function textOf({ body }: ApiRequest): string {
   return typeof body === 'string' ? body : '';
 }
 
-/** `address`: counted for it alone as well. */
-async function isSpare(records: HostRecords, what: keyof typeof MOST, address?: string): Promise<boolean> {
-  if (!(await records.within(what, MOST[what], MINUTE_MS))) return false;
-  if (address === undefined) return true;
-  return records.within(`${what}:${digestOf(address)}`, MOST_OF_ADDRESS, MINUTE_MS);
+/** Addresses are counted in 4,096 groups: a stranger may have any number of them. */
+async function isSpare(records: HostRecords, what: keyof typeof MOST, address: string): Promise<boolean> {
+  const group = digestOf(address).slice(0, 3);
+  // First: a refused call of a flood is not counted for all.
+  if (!(await records.within(`${what}:${group}`, MOST_OF_ADDRESS[what], MINUTE_MS))) return false;
+  return records.within(what, MOST[what], MINUTE_MS);
+}
+
+const HELD = [
+  ['code', 'AuthorizationCode'],
+  ['refresh_token', 'RefreshToken'],
+  ['token', 'RefreshToken'],
+  ['token', 'AccessToken'],
+] as const;
+
+/** Whether the host holds a code or token of this service: strangers must not keep it from its renewal, which has a bound of its own. */
+async function isHeld(records: HostRecords, body: URLSearchParams): Promise<boolean> {
+  const kept = await Promise.all(
+    HELD.map(async ([member, kind]) => {
+      const text = body.get(member);
+      return text !== null && (await records.get(kind, text)) !== null;
+    }),
+  );
+  return kept.includes(true);
 }
 
 const BUSY = 'Too many hosts log in at once: try again in a minute';
@@ -276,12 +297,12 @@ function authorizeQuery(url: string, { publicUrl, scopes }: HostRoutesOptions): 
 }
 
 /** Hosts write a resource with a slash or a query, and scopes that they asked for and did not get. */
-function tokenBody(text: string, { publicUrl, scopes }: HostRoutesOptions): string {
+function tokenBody(text: string, { publicUrl, scopes }: HostRoutesOptions): URLSearchParams {
   const body = new URLSearchParams(text);
   const resource = body.get('resource');
   if (resource !== null) body.set('resource', resourceOf(publicUrl, resource) ?? resource);
   const scope = scopes.filter((each) => body.get('scope')?.split(' ').includes(each) === true);
   if (scope.length > 0) body.set('scope', scope.join(' '));
   else body.delete('scope');
-  return body.toString();
+  return body;
 }

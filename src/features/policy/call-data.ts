@@ -7,9 +7,11 @@ import { isObject } from '../../contract/json/json-object.ts';
 import type { RuledCall } from '../../contract/policy/policy.ts';
 import type { Data } from '../../platform/expression/expression.ts';
 
-/** Values, and characters of texts and names, of arguments that rules can read: an expression visits each of them for each other one at most. */
+/** Values, and characters of texts and names, of arguments that rules can read. */
 const MOST_VALUES = 2_000;
 const MOST_CHARACTERS = 262_144;
+/** Values times both, where a loop reads the arguments in each round: some 50 ms. */
+const MOST_REPEATED = 2_000_000;
 const DEEPEST = 32;
 
 /** Fields that say how a directive is executed, and not what it does. */
@@ -44,9 +46,10 @@ function argumentsOf(directive: Directive): RuledCall['args'] {
   return Object.fromEntries(Object.entries(directive).filter(([name]) => !NOT_ARGUMENTS.has(name)));
 }
 
-/** Without `args` where they cannot be read, so that an expression that reads them fails. */
-export function dataOf(call: RuledCall, model: string): Readonly<Record<string, Data>> {
-  const args = call.args === null ? null : knownMapOf(call.args);
+/** Without `args` where they cannot be read, so that an expression that reads them fails. `repeats`: as of the expression. */
+export function dataOf(call: RuledCall, model: string, repeats = false): Readonly<Record<string, Data>> {
+  const known = call.args === null ? UNREADABLE : knownMapOf(call.args);
+  const args = repeats && known.product > MOST_REPEATED ? null : known.args;
   return {
     kind: call.kind,
     tool: call.tool,
@@ -63,17 +66,25 @@ export function dataOf(call: RuledCall, model: string): Readonly<Record<string, 
   };
 }
 
-/** Each call is read several times. */
-const maps = new WeakMap<object, { readonly args: Data | null }>();
-
-function knownMapOf(args: object): Data | null {
-  const known = maps.get(args) ?? { args: mapOf(args) };
-  maps.set(args, known);
-  return known.args;
+interface ReadArguments {
+  /** null: too large, or encrypted. */
+  readonly args: Data | null;
+  /** Values times values and characters. */
+  readonly product: number;
 }
 
-/** null: too large. */
-function mapOf(args: object): Data | null {
+const UNREADABLE: ReadArguments = { args: null, product: 0 };
+
+/** Each call is read several times. */
+const maps = new WeakMap<object, ReadArguments>();
+
+function knownMapOf(args: object): ReadArguments {
+  const known = maps.get(args) ?? mapOf(args);
+  maps.set(args, known);
+  return known;
+}
+
+function mapOf(args: object): ReadArguments {
   const left = { values: MOST_VALUES, characters: MOST_CHARACTERS };
 
   function converted(value: unknown, depth: number): Data {
@@ -91,9 +102,11 @@ function mapOf(args: object): Data | null {
   }
 
   try {
-    return converted(args, 0);
+    const map = converted(args, 0);
+    const values = MOST_VALUES - left.values;
+    return { args: map, product: values * (values + MOST_CHARACTERS - left.characters) };
   } catch (error) {
-    if (error === TOO_LARGE) return null;
+    if (error === TOO_LARGE) return UNREADABLE;
     throw error;
   }
 }

@@ -69,10 +69,11 @@ export function compileRules(settings: PolicySettings): Rules {
   }));
 
   function usesOf(call: RuledCall): CounterUse[] {
-    const data = dataOf(call, call.models[0] ?? '');
+    const evaluated = (expression: Expression): unknown =>
+      expression.evaluate(dataOf(call, call.models[0] ?? '', expression.repeats));
     return counters.flatMap(({ name, per, counts, adds }) => {
-      if (!isTrue(name, () => counts.evaluate(data))) return [];
-      return [{ counter: name, per, amount: adds === null ? 1 : amountOf(name, () => adds.evaluate(data)) }];
+      if (!isTrue(name, () => evaluated(counts))) return [];
+      return [{ counter: name, per, amount: adds === null ? 1 : amountOf(name, () => evaluated(adds)) }];
     });
   }
 
@@ -82,10 +83,11 @@ export function compileRules(settings: PolicySettings): Rules {
     uses: readonly CounterUse[],
     values: CounterValues | null,
   ): Ruled {
-    const data = dataOf(call, model);
-    const all: Readonly<Record<string, Data>> = values === null ? data : { ...data, [COUNTERS]: values };
+    const counted = values === null ? {} : { [COUNTERS]: values };
+    const all: Readonly<Record<string, Data>> = { ...dataOf(call, model), ...counted };
     for (const rule of rules) {
-      const met = metBy(rule, all);
+      const { repeats } = rule.expression;
+      const met = metBy(rule, repeats ? { ...dataOf(call, model, repeats), ...counted } : all);
       if (
         values === null &&
         rule.counters.length > 0 &&
@@ -174,7 +176,7 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
   return value;
 }
 
-/** A negative amount would make room for others. */
+/** A negative amount would lower the sum for later calls. */
 function amountOf(counter: string, evaluate: () => unknown): number {
   let value: unknown;
   try {

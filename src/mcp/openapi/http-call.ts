@@ -11,11 +11,13 @@ import {
 } from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
 import { createByteGatherer } from '../../platform/bounds/byte-gatherer.ts';
+import { jsonExcess } from '../../platform/bounds/json-shape.ts';
 import { PrivateAddress, PUBLIC_ONLY, sendChecked } from '../../platform/bounds/outgoing-request.ts';
 import { isUnreached } from '../connect-fault.ts';
 import type { OpenApiTransportOptions } from '../server-options.ts';
 import { readRetryAfterMs } from '../transport/http-fetch.ts';
 import { ANSWER_REFUSED } from '../transport/message-delivery.ts';
+import { MESSAGE_LIMITS } from '../transport/message-limits.ts';
 import type { Operation, OperationParameter } from './operations.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -126,6 +128,12 @@ function wrongArgument(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
+const OTHER_PATH = 'An argument would lead to another path';
+
+function isStep(segments: readonly string[]): boolean {
+  return segments.some((segment) => /^\.\.?$/.test(segment));
+}
+
 /** The base with the path and the query of the call. Refuses an argument that would lead to another path. */
 function addressOf(base: URL, { path, parameters }: Operation, args: Members): URL {
   const expanded = path.replaceAll(/\{([^{}]+)\}/g, (_all, name: string) => {
@@ -134,10 +142,11 @@ function addressOf(base: URL, { path, parameters }: Operation, args: Members): U
     const text = plainText(value);
     if (text === '')
       throw wrongArgument(`The argument "${name}" is a part of the path and must not be empty`);
+    // Servers that decode the separators of a segment would follow its steps.
+    if (isStep(text.split(/[/\\]/))) throw wrongArgument(OTHER_PATH);
     return encodeURIComponent(text.toWellFormed());
   });
-  const isStep = expanded.split('/').some((segment) => /^\.\.?$/.test(segment));
-  if (isStep) throw wrongArgument('An argument would lead to another path');
+  if (isStep(expanded.split('/'))) throw wrongArgument(OTHER_PATH);
   const url = new URL(base);
   url.pathname = `${base.pathname.replace(/\/$/, '')}${expanded}`;
   for (const parameter of parameters)
@@ -197,7 +206,7 @@ function resultOf({ status, type, retryAfter, bytes }: HttpAnswer): CallToolResu
     return { isError: true, content: [{ type: 'text', text }] };
   }
   if (bytes.length === 0) return { content: [{ type: 'text', text: `HTTP ${status}` }] };
-  if (/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return jsonResult(bytes.toString('utf8'));
+  if (/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return jsonResult(bytes);
   if (type.startsWith('image/'))
     return {
       content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type.split(';', 1)[0] ?? type }],
@@ -208,7 +217,10 @@ function resultOf({ status, type, retryAfter, bytes }: HttpAnswer): CallToolResu
 }
 
 /** The older protocol has objects only as structured content. */
-function jsonResult(text: string): CallToolResult {
+function jsonResult(bytes: Buffer): CallToolResult {
+  const excess = jsonExcess(bytes, MESSAGE_LIMITS);
+  if (excess !== null) throw new ProtocolError(ANSWER_REFUSED, `The answer of the API ${excess}`);
+  const text = bytes.toString('utf8');
   let value: unknown;
   try {
     value = JSON.parse(text);

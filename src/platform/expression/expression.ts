@@ -26,6 +26,8 @@ export interface Expression {
   evaluate(data: Readonly<Record<string, Data>>): unknown;
   /** Paths that it reads, such as `args.amount`, outermost first. */
   readonly reads: readonly string[];
+  /** Whether a loop reads a variable of any size (`dyn`) in each of its rounds: its cost is a product. */
+  readonly repeats: boolean;
 }
 
 /** Why a text is no expression. */
@@ -76,14 +78,16 @@ export function createCompiler(
     if (text.length > LONGEST_TEXT) throw new ExpressionFault(`is longer than ${LONGEST_TEXT} characters`);
     const parsed = parse(environment, text);
     const reads = new Set<string>();
-    examine(parsed.ast, { reads, inLoop: false });
+    const inLoops = new Set<string>();
+    examine(parsed.ast, { reads, inLoops, inLoop: false });
     const checked = parsed.check();
     if (!checked.valid) throw new ExpressionFault(sentenceOf(checked.error));
     const type = String(checked.type);
     const fits = type === 'dyn' || type === result || (result === 'double' && type === 'int');
     if (!fits) throw new ExpressionFault(`gives a ${type}, and must give a ${result}`);
     const known = [...reads].filter((path) => Object.hasOwn(variables, path.split('.', 1)[0] ?? ''));
-    return { evaluate: (data) => parsed(data) as unknown, reads: known };
+    const repeats = [...inLoops].some((path) => variables[path.split('.', 1)[0] ?? ''] === 'dyn');
+    return { evaluate: (data) => parsed(data) as unknown, reads: known, repeats };
   };
 }
 
@@ -108,6 +112,8 @@ function sentenceOf(error: unknown): string {
 
 interface Examined {
   readonly reads: Set<string>;
+  /** Paths that are read in each round of a loop. */
+  readonly inLoops: Set<string>;
   readonly inLoop: boolean;
 }
 
@@ -115,6 +121,7 @@ interface Examined {
 function examine(node: ASTNode, seen: Examined): void {
   const path = pathOf(node);
   if (path !== null) seen.reads.add(path);
+  if (path !== null && seen.inLoop) seen.inLoops.add(path);
   const called = calledBy(node);
   if (called !== null && !FUNCTIONS.has(called))
     throw new ExpressionFault(
@@ -123,7 +130,10 @@ function examine(node: ASTNode, seen: Examined): void {
   const isLoop = called !== null && LOOPS.has(called);
   if (isLoop && seen.inLoop) throw new ExpressionFault(`has ${called}() within another loop over a list`);
   if (path !== null) return;
-  for (const inner of nodesIn(node.args)) examine(inner, isLoop ? { ...seen, inLoop: true } : seen);
+  // The list of a loop is read once, its body in each round.
+  const body = isLoop ? nodesIn((node.args as readonly unknown[])[2]) : [];
+  for (const inner of nodesIn(node.args))
+    examine(inner, body.includes(inner) ? { ...seen, inLoop: true } : seen);
 }
 
 function calledBy({ op, args }: ASTNode): string | null {

@@ -70,12 +70,14 @@ const LONGEST_TEXT = 200;
 /** `listedMs`: how long the row of an archived request outlives it, milliseconds. */
 export function rowOf(facts: RequestFacts, listedMs = 0): IndexRow {
   const { expiresAt } = facts;
-  const listed = { ...listedOf(facts), ...(listedMs > 0 && expiresAt !== null ? { gone: expiresAt } : {}) };
+  const ends =
+    listedMs > 0 && expiresAt !== null ? { gone: expiresAt, listed_until: expiresAt + listedMs } : {};
+  const listed = { ...listedOf(facts), ...ends };
   return {
     requestId: facts.requestId,
     version: facts.version,
     createdAt: facts.createdAt,
-    expiresAt: expiresAt === null ? null : expiresAt + listedMs,
+    expiresAt,
     bytes: facts.bytes,
     facets: facetsOf(listed),
     text: JSON.stringify(compact(listed)),
@@ -104,6 +106,8 @@ type Listed = Omit<
   begins?: number;
   /** When the request expires, of a row that stays for longer. */
   gone?: number;
+  /** When such a row goes: read by `search-trim`. */
+  listed_until?: number;
 };
 
 function listedOf(facts: RequestFacts): Listed {
@@ -251,7 +255,13 @@ export function readRow(id: string, stored: string, now: number = Date.now()): L
   const head = ROW.exec(stored);
   if (head === null) return null;
   const rest = JSON.parse(stored.slice(head[0].length)) as Partial<Listed>;
-  const { closed, begins, gone, ...known } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
+  const {
+    closed,
+    begins,
+    gone,
+    listed_until: _,
+    ...known
+  } = { ...EMPTY, ...saidByFacets(head[2] ?? ''), ...rest };
   return {
     request_id: id,
     created_at: new Date(Number(head[1])).toISOString(),

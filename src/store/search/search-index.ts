@@ -134,9 +134,8 @@ export function createSearchIndex(
   async function trimOf(tenant: string): Promise<void> {
     const { sets, facet } = keysOf(tenant);
     for (let dropped = DROPPED_AT_ONCE, left = 0; dropped === DROPPED_AT_ONCE || left === 0;) {
-      [dropped = 0, left = 0] = (await run('search-trim', sets, [facet, DROPPED_AT_ONCE, MOST_ROWS])).map(
-        Number,
-      );
+      const args = [facet, DROPPED_AT_ONCE, MOST_ROWS];
+      [dropped = 0, left = 0] = (await run('search-trim', sets, args)).map(Number);
       if (left > 0) continue;
       await forgetTenant(connection, keys, tenant);
       return;

@@ -241,17 +241,19 @@ describe('a call', () => {
   test('cannot lead to another path, host or header', async () => {
     const { call } = openApi(api.files.petstore);
     const before = api.asked.length;
-    expect(await call('getFile', { name: '..' })).toMatchObject({
-      kind: 'failed',
-      error: { type: 'validation_error' },
-    });
+    // OWASP's path traversal: a server that decodes %2F first would follow the steps of one argument.
+    for (const name of ['..', '../../admin', 'a\\..\\b', './x'])
+      expect(await call('getFile', { name })).toMatchObject({
+        kind: 'failed',
+        error: { type: 'validation_error' },
+      });
     expect(await call('delete_pet', { petId: 1, api_key: 'x\r\nHost: evil' })).toMatchObject({
       kind: 'failed',
     });
     expect(api.asked).toHaveLength(before);
     api.answer(200, {});
-    await call('getFile', { name: '../../admin?x=1#y' });
-    expect(api.asked.at(-1)?.line).toBe('GET /api/v3/file/..%2F..%2Fadmin%3Fx%3D1%23y');
+    await call('getFile', { name: '..a/admin?x=1#y' });
+    expect(api.asked.at(-1)?.line).toBe('GET /api/v3/file/..a%2Fadmin%3Fx%3D1%23y');
   });
 
   test.each([
@@ -276,12 +278,17 @@ describe('a call', () => {
     },
   );
 
-  test('whose answer is larger than its bound ends, and the API is read no further', async () => {
-    api.answer(200, `"${'x'.repeat(5 * 1024 * 1024)}"`);
+  // To parse four million values holds up a process for a second; those of MCP servers have the same bound.
+  test.each([
+    ['bytes', `"${'x'.repeat(5 * 1024 * 1024)}"`, 'larger than'],
+    ['values', `[${'1,'.repeat(150_000)}1]`, 'more than 100000 values'],
+    ['levels', `${'['.repeat(600)}${']'.repeat(600)}`, 'deeper than 512'],
+  ])('whose answer has more %s than its bound ends, and is read no further', async (_, answer, why) => {
+    api.respond((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(answer));
     expect(await openApi(api.files.petstore).call('getPetById', { petId: 1 })).toMatchObject({
       kind: 'failed',
       sent: true,
-      error: { type: 'invalid_result' },
+      error: { type: 'invalid_result', message: expect.stringContaining(why) as string },
     });
   });
 

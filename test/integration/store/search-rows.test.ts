@@ -214,25 +214,33 @@ test('a row that changes leaves the sets that it is no longer in, beside new row
   });
 });
 
-test('the row of an archived request outlives it, and says so from then on', async () => {
-  const expiresAt = Date.now() + 60_000;
-  const row = rowOf(
-    { ...FACTS, requestId: 'r:4', version: 9, open: 0, closedAt: FACTS.createdAt, expiresAt },
-    5_000,
+// Issue 35: a tenant whose `stored_bytes` are limited was full by requests that Redis no longer held.
+test('the row of an archived request outlives it, says so from then on, and holds no bytes of its tenant', async () => {
+  const { connection, keys } = open;
+  const expiresAt = Date.now() - 1;
+  const facts = { ...FACTS, open: 0, closedAt: FACTS.createdAt, expiresAt, bytes: 70 };
+  const listed = createSearchIndex(connection, keys, () => ({ storedBytes: 1 }));
+  const rowsOf = async () => {
+    const all = { facets: [], from: null, since: null, mostSeen: 9, mostFound: 9 };
+    return (await listed.scan('default', all)).rows;
+  };
+  const bytes = async () => connection.hgetall(keys.storedBytes('default'));
+  await listed.write(
+    ['r:4', 'r:5'].map((requestId) => rowOf({ ...facts, requestId }, 60_000)),
+    [],
   );
-  expect(row.expiresAt).toBe(expiresAt + 5_000);
-  const index = createSearchIndex(open.connection, open.keys);
-  await index.write([row], []);
-  const { rows } = await index.scan('default', {
-    facets: [],
-    from: null,
-    since: null,
-    mostSeen: 9,
-    mostFound: 9,
-  });
-  const stored = rows.find(({ id }) => id === 'r:4')?.stored ?? '';
-  expect(readRow('r:4', stored, expiresAt - 1)?.archived).toBeUndefined();
-  expect(readRow('r:4', stored, expiresAt)?.archived).toBe(true);
+  await listed.write([rowOf({ ...facts, requestId: 'r:6', expiresAt: expiresAt + 60_000 }, 60_000)], []);
+  expect(await bytes()).toMatchObject({ '': '210' });
+  await listed.trim();
+  expect(await bytes()).toEqual({ '': '70', 'r:6': '70' });
+  const [, , found] = (await rowsOf()).map(({ stored }) => stored);
+  expect((await rowsOf()).map(({ id }) => id)).toEqual(['r:6', 'r:5', 'r:4']);
+  expect(readRow('r:4', found ?? '', expiresAt - 1)?.archived).toBeUndefined();
+  expect(readRow('r:4', found ?? '', expiresAt)?.archived).toBe(true);
+  expect(await connection.zscore(keys.search('default')[2], 'r:4')).toBe(String(expiresAt + 60_000));
+  await listed.write([rowOf({ ...facts, requestId: 'r:4', version: 99 }, 1)], []);
+  await listed.trim();
+  expect((await rowsOf()).map(({ id }) => id)).toEqual(['r:6', 'r:5']);
 });
 
 test('a note that Redis refuses is made later', async () => {

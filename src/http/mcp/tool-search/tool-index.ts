@@ -21,10 +21,14 @@ const MOST_TOOLS = 5_000;
 const MOST_DESCRIPTION_CHARACTERS = 1_000;
 const MOST_PARAMETERS = 50;
 const MOST_PARAMETER_CHARACTERS = 200;
+/** Characters of all parameters of a tool. */
+const MOST_PARAMETERS_CHARACTERS = 2_000;
 /** Each word is compared with every similar one of the index. */
 const MOST_QUERY_WORDS = 24;
-/** Entries that are indexed in one step of the event loop. */
-const STEP = 100;
+/** Words of a query that may be misspelt: to compare one with all words of many tools takes milliseconds. */
+const MOST_FUZZY_WORDS = 8;
+/** Entries that are indexed in one step of the event loop: the largest take some milliseconds each. */
+const STEP = 10;
 
 const FIELDS = ['name', 'title', 'server', 'description', 'parameters'];
 const WEIGHTS = { name: 4, title: 3, server: 2, description: 1.5, parameters: 0.7 };
@@ -52,10 +56,10 @@ async function indexed(entries: readonly Entry[]): Promise<SearchTools> {
   const serverOf = new Map(entries.map(({ id, server }) => [id, server]));
   return (query, server) =>
     index
-      .search(words(query).slice(0, MOST_QUERY_WORDS).join(' '), {
+      .search([...new Set(words(query))].slice(0, MOST_QUERY_WORDS).join(' '), {
         boost: WEIGHTS,
         prefix: (term) => term.length > 3,
-        fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+        fuzzy: (term, at) => (term.length > 5 && at < MOST_FUZZY_WORDS ? 0.2 : false),
         weights: { prefix: 0.4, fuzzy: 0.2 },
         filter: ({ id }) => server === undefined || serverOf.get(id as string) === server,
       })
@@ -82,7 +86,7 @@ function parametersOf({ properties }: Readonly<Record<string, unknown>>): string
         MOST_PARAMETER_CHARACTERS,
       );
     });
-  return texts.join(' ');
+  return texts.join(' ').slice(0, MOST_PARAMETERS_CHARACTERS);
 }
 
 /** Words of a name or a sentence: `listOpenPull_requests` has four. */

@@ -12,6 +12,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createArchivedReads } from '../../../../src/features/archive/archived-reads.ts';
 import { createArchiver, type ArchiveReports } from '../../../../src/features/archive/archiver.ts';
 import type { ArchiveStore } from '../../../../src/features/archive/archive-store.ts';
 import { createBucketStore } from '../../../../src/features/archive/bucket-store.ts';
@@ -29,6 +30,7 @@ import { examinePayloads } from '../../../../src/cli/doctor/payloads.ts';
 import { examineArchive } from '../../../../src/cli/doctor/archive.ts';
 import { createArchiveQueue } from '../../../../src/store/index/archive-queue.ts';
 import { createJournal } from '../../../../src/store/request/journal.ts';
+import { scopedId } from '../../../../src/contract/access/tenant.ts';
 import { keySpace } from '../../../../src/store/keys.ts';
 import { createPayloadStore } from '../../../../src/store/request/payload-store.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -206,6 +208,18 @@ describe('a closed request', () => {
       await client.fork(request_id, { at: 1 }),
     ])
       await eventually(async () => (await client.request(other))?.run?.result).toBe(result);
+  });
+
+  // Each unknown id is a listing of the bucket, which one tenant could keep from all others.
+  test('is found while another tenant asks for very many unknown ones', async () => {
+    const listed = Promise.withResolvers<null>();
+    const find = createArchivedReads(async () => listed.promise, { pageOf: () => '' });
+    const asked = Array.from({ length: 40 }, async (_, at) => find(scopedId('acme', `unknown-${at}`)));
+    const refused = asked.map(async (each) => each.then(() => false).catch(() => true));
+    const other = find(scopedId('globex', 'r'));
+    listed.resolve(null);
+    expect(await other).toBeNull();
+    expect((await Promise.all(refused)).filter(Boolean)).toHaveLength(24);
   });
 
   test('that the archive does not hold, or of another tenant, is not found', async () => {

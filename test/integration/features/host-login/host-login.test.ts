@@ -1,5 +1,6 @@
 /** MCP hosts log in: the SDK's own OAuth client against the service, and what strangers must not get.
  *  It must never look into the service: only HTTP, and Redis where a secret could be left. */
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { auth, refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -144,12 +145,62 @@ describe('a host', () => {
     expect(await statusOf(mcp(), first.access_token)).toBe(200);
     // The time of its use is set back, as if the repeat came a minute later.
     const direct = new Redis(redis.url);
-    for (const used of await direct.keys(`${service.prefix}:{hosts}:RefreshToken:*:used`))
+    for (const used of await direct.keys(`${service.prefix}:{hosts}:RefreshToken:*:used`)) {
       await direct.set(used, Date.now() - 60_000, 'KEEPTTL');
+      // It is noticed for three days: used ones do not add up until the login ends, and none is fresh again.
+      const leftMs = await direct.pttl(used.slice(0, -':used'.length));
+      expect(leftMs).toBeLessThanOrEqual(3 * 86_400_000);
+      expect(leftMs).toBeLessThan(await direct.pttl(used));
+    }
     await direct.quit();
     await expect(renewed(host)).rejects.toThrow();
     expect(await statusOf(mcp(), first.access_token)).toBe(401);
     await expect(renewed(host, both[1].refresh_token)).rejects.toThrow();
+  });
+
+  // A stranger who floods the place of tokens would else end the logins of all hosts.
+  test('renews while strangers have used up the calls of a minute, also from a page', async () => {
+    const host = await loggedIn(service.url, (await service.key()).key);
+    const direct = new Redis(redis.url);
+    const pace = `${service.prefix}:{hosts}:pace:token`;
+    await direct.set(pace, 1_000_000, 'PX', 60_000);
+    const renewal = (refresh_token = '') => {
+      const { client_id = '' } = host.held.client ?? {};
+      const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id });
+      return fetch(`${service.url}/oauth/token`, { method: 'POST', headers: { origin: service.url }, body });
+    };
+    expect((await renewal('unknown')).status).toBe(429);
+    expect((await renewal(host.held.tokens?.refresh_token)).status).toBe(200);
+    await direct.del(pace);
+    await direct.quit();
+  });
+
+  // RFC 7523, 3: an assertion is remembered until its end, which its maker chooses.
+  test('cannot leave a record for ever by an assertion of its own', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const client_id = await registered({
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [publicKey.export({ format: 'jwk' })] },
+    });
+    const answered = async (exp: number) => {
+      const claims = { iss: client_id, sub: client_id, aud: service.url, jti: randomUUID(), exp };
+      const parts = [{ alg: 'ES256' }, claims].map((part) =>
+        Buffer.from(JSON.stringify(part)).toString('base64url'),
+      );
+      const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
+      const signature = sign('sha256', Buffer.from(parts.join('.')), key).toString('base64url');
+      const answer = await post('/oauth/token', {
+        grant_type: 'refresh_token',
+        refresh_token: 'unknown',
+        client_id,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: [...parts, signature].join('.'),
+      });
+      return ((await answer.json()) as { error: string }).error;
+    };
+    const now = Math.floor(Date.now() / 1_000);
+    expect(await answered(now + 300)).toBe('invalid_grant');
+    for (const exp of [now + 86_400, 1e15, 1e308]) expect(await answered(exp)).toBe('invalid_client');
   });
 
   test('uses a code once, with its own verifier, and only its own redirect', async () => {
@@ -401,6 +452,10 @@ describe('a host that is described by a document', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(30);
     const refused = answers.find(({ status }) => status === 429);
     expect(await refused?.json()).toMatchObject({ error: 'temporarily_unavailable' });
+    // The refused calls of one address leave the capacity to the others.
+    const direct = new Redis(redis.url);
+    expect(await direct.get(`${service.prefix}:{hosts}:pace:register`)).toBe('30');
+    await direct.quit();
   });
 
   test('logs in without a registration, on any loopback port, and its document is loaded once', async () => {

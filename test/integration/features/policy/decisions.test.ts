@@ -43,6 +43,11 @@ const service = shared(async () => {
             when: 'tool == "peer.echo" && args.text == "late" && args.nothing.there == 1',
             decision: 'allow',
           },
+          {
+            name: 'loop',
+            when: 'has(args.items) && args.items.exists(x, args.text.contains(x))',
+            decision: 'deny',
+          },
         ],
       },
     },
@@ -106,7 +111,7 @@ describe('the rules of an operator', () => {
   });
 
   test('decide about what a program submits by Redis, past the API', async () => {
-    const direct = await createDirectClient({ redisUrl: redis.url });
+    const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
     const request_id = randomUUID();
     const directive = {
       type: 'tool_exec',
@@ -161,6 +166,17 @@ describe('the rules of an operator', () => {
       '{"text":"drop","constructor":{"name":"x"},"toString":1,"valueOf":{}}',
     ) as object;
     expect((await ended(await call('peer.echo', hostile)))?.error?.type).toBe('policy_denied');
+  });
+
+  // An expression of this form took 8 s of the event loop over arguments of 250,000 characters.
+  test('close where a loop would read large arguments again and again', async () => {
+    const items = Array.from({ length: 300 }, () => 'y');
+    const large = await call('peer.echo', { text: 'x'.repeat(10_000), items });
+    expect((await ended(large))?.error?.type).toBe('policy_denied');
+    expect(await decisions(large)).toMatchObject([{ rule: 'loop', failed: 'Unknown variable: args' }]);
+    const small = await call('peer.echo', { text: 'x', items });
+    await ended(small);
+    expect(await decisions(small)).toEqual([]);
   });
 });
 

@@ -123,6 +123,27 @@ describe('what a search shows', () => {
     expect(described.length).toBeLessThan(64 * 1024);
   });
 
+  // Each misspelt word is compared with all of the index: 24 of them held up the process for a second.
+  test('has the work of a query bounded: distinct words, of which eight may be misspelt', async () => {
+    const search = searchOver([tool]);
+    const found = async (query: string) => (await asked(search, 'find_tools', { query })).tools.length;
+    const others = Array.from({ length: 8 }, (_, at) => `nothing${at}`).join(' ');
+    expect(await found('acount')).toBe(1);
+    expect(await found(`${others} acount`)).toBe(0);
+    expect(await found(`${others} account`)).toBe(1);
+    expect(await found(`${'nothing '.repeat(30)} account`)).toBe(1);
+  });
+
+  test('knows the first of very many parameters', async () => {
+    const names = ['recipient', ...Array.from({ length: 48 }, (_, at) => `p${at}`), 'iban'];
+    const properties = Object.fromEntries(
+      names.map((name) => [name, { type: 'string', description: 'x'.repeat(190) }]),
+    );
+    const search = searchOver([{ ...tool, input_schema: { type: 'object', properties } }]);
+    const found = async (query: string) => (await asked(search, 'find_tools', { query })).tools.length;
+    expect([await found('recipient'), await found('iban')]).toEqual([1, 0]);
+  });
+
   test.each([
     {},
     { query: '' },
