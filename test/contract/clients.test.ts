@@ -9,7 +9,7 @@ import { createHttpClient } from '../../src/client/http-client.ts';
 import { directiveEndedEvent } from '../../src/contract/signal/webhook-event.ts';
 import { signedHeaders } from '../../src/features/webhooks/signature.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
-import { pythonOfTests } from '../support/python.ts';
+import { CLIENT_PACKAGES, pythonOfTests } from '../support/python.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
 import { clientCases } from './client-cases.ts';
 import { directiveClientContract } from './directive-client.contract.ts';
@@ -88,10 +88,9 @@ const WEBHOOK = directiveEndedEvent({
 });
 
 const PYTHON_CLIENT = 'clients/python';
-const PACKAGES = ['httpx==0.28.1', 'pydantic==2.14.4'];
 
 test('the Python client passes the same cases, blocking and asynchronous', async ({ skip }) => {
-  const python = await pythonOfTests(PACKAGES);
+  const python = await pythonOfTests(CLIENT_PACKAGES);
   if (python === null) return skip('There is no python3 of version 3.10 or newer.');
   const at = new Date();
   const secrets = ['first', 'second'].map(

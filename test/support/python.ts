@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const CACHE = resolve('node_modules/.cache/adjutant-python');
 const PACKAGES = ['redis==8.1.0', 'bullmq==3.4.4'] as const;
+/** Packages of the Python client. */
+export const CLIENT_PACKAGES = ['httpx==0.28.1', 'pydantic==2.14.4'] as const;
 const INSTALL_MS = 300_000;
 
 /**

@@ -121,9 +121,23 @@ def ask(call: Call, answered: TypeAdapter[T]) -> Steps[T]:
     if "json" not in answer.content_type:
         raise not_adjutant(answer.content_type or "without a type")
     try:
-        return answered.validate_json(answer.content)
+        return parsed(answered, answer.content)
     except ValidationError as error:
         raise Unavailable("The answer of the service is incomplete, or of another version.") from error
+
+
+def parsed(adapter: TypeAdapter[T], content: bytes) -> T:
+    """The value of a JSON text. A piece of a model's text may end within a surrogate pair, which pydantic's own reader does not accept."""
+    try:
+        return adapter.validate_json(content)
+    except ValidationError as error:
+        if error.errors(include_input=False)[0]["type"] != "json_invalid":
+            raise
+        try:
+            value = json.loads(content)
+        except ValueError:
+            raise error from None
+    return adapter.validate_python(value)
 
 
 def error_of(answer: Answer) -> AdjutantError:

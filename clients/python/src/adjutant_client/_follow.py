@@ -7,7 +7,7 @@ from typing import Iterator, Optional
 
 from pydantic import TypeAdapter
 
-from ._exchange import Call, Pause, Reconnection, path
+from ._exchange import Call, Pause, Reconnection, parsed, path
 from .errors import AdjutantError, Refused, Unavailable
 from .models import Signal
 
@@ -48,7 +48,7 @@ class Follower:
             if any(name == b"event" and value.strip() == b"adjutant.end" for name, _, value in lines):
                 self.ended = self._last >= int(json.loads(data)["last_sequence"])
                 raise Cut
-            signal = SIGNAL.validate_json(data)
+            signal = parsed(SIGNAL, data)
             if signal.sequence > self._last + 1:
                 raise Cut
             if signal.sequence == self._last + 1:

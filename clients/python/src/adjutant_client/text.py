@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Dict, List, Literal
 
 from .models import Signal, SignalLlmDelta, SignalLlmResponse
@@ -23,6 +23,8 @@ class _Call:
     content: str = ""
     wrote: bool = False
     ended: bool = False
+    half: Dict[str, str] = field(default_factory=dict)
+    """First half of a character whose other half comes with the next piece, by kind."""
 
 
 class TextReader:
@@ -53,7 +55,10 @@ class TextReader:
         events = _restart(call, call_id) if attempt > call.attempt else []
         call.attempt = attempt
         call.wrote = call.wrote or bool(text)
-        if not isinstance(text, str) or not text or kind not in ("content", "thinking"):
+        if not isinstance(text, str) or kind not in ("content", "thinking"):
+            return events
+        text = _whole(call, kind, text)
+        if not text:
             return events
         if kind == "content":
             call.content += text
@@ -71,8 +76,16 @@ class TextReader:
         return [*events, TextEvent("content", call_id, missing)] if missing else events
 
 
+def _whole(call: _Call, kind: str, text: str) -> str:
+    """The text with whole characters only; half a character is kept for the next piece."""
+    text = call.half.pop(kind, "") + text
+    if text and "\ud800" <= text[-1] <= "\udbff":
+        text, call.half[kind] = text[:-1], text[-1]
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _restart(call: _Call, call_id: str) -> List[TextEvent]:
     if not call.wrote:
         return []
-    call.content, call.wrote = "", False
+    call.content, call.wrote, call.half = "", False, {}
     return [TextEvent("restart", call_id)]
