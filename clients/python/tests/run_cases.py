@@ -7,11 +7,14 @@ Prints a line for each failure, and the number of passed cases at the end. A tex
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import io
 import json
 import sys
 import time
 import uuid
+from pathlib import Path
 from typing import Any, Awaitable, Callable, Union
 
 from adjutant_client import (
@@ -252,12 +255,23 @@ def check_refusals() -> None:
     raise AssertionError("a service was reached that does not exist")
 
 
+def check_readme(url: str) -> None:
+    """The first example of the README, with the address and the tool of the test."""
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code.replace("http://127.0.0.1:7420", url).replace("everything.get-sum", "peer.add"), {})
+    expect(printed.getvalue(), "{'sum': 5}\n")
+
+
 async def main(url: str, file: str, message: str) -> int:
     with open(file, encoding="utf-8") as opened:
         cases = json.load(opened)
     check_webhook(json.loads(message))
     check_follower()
     check_refusals()
+    check_readme(url)
     with Client(url) as client:
         typed = ToolExec(tool_name="peer.add", arguments={"a": 2, "b": 3}, effect="read")
         assert client.execute(typed).type == "ai.tool.result"

@@ -42,6 +42,9 @@ class Pause:
     seconds: float
 
 
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+"""Each follower has a connection of its own."""
+
 Steps = Generator[Union[Call, Pause], Optional[Answer], T]
 """What a method does: it yields calls and pauses, gets answers or `Unavailable`, and returns its result."""
 
@@ -127,7 +130,7 @@ def ask(call: Call, answered: TypeAdapter[T]) -> Steps[T]:
 
 
 def parsed(adapter: TypeAdapter[T], content: bytes) -> T:
-    """The value of a JSON text. A piece of a model's text may end within a surrogate pair, which pydantic's own reader does not accept."""
+    """The value of a JSON text. A chunk of a model's text may end within a surrogate pair, which pydantic's own parser refuses."""
     try:
         return adapter.validate_json(content)
     except ValidationError as error:

@@ -210,7 +210,7 @@ def _given(members: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 LONGEST_ERROR = 4_096
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
 class StepKeys:
@@ -241,7 +241,7 @@ def begin_step(run: str, body: Mapping[str, Any]) -> Steps[Tuple[bool, Any]]:
         begun = yield from ask(Call("POST", path("runs", run, "steps"), body), _BEGUN)
         if begun.state != "running":
             break
-        yield Pause(_LOOK_S if begun.lease_ms is None else min(_LOOK_S, begun.lease_ms / 1_000))
+        yield Pause(_POLL_S if begun.lease_ms is None else min(_POLL_S, begun.lease_ms / 1_000))
     if begun.state == "unknown":
         detail = (
             f'The process that ran the step "{begun.key}" of the run {run} died before it reported an end, so it may have acted. '

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Mapping, Optional, Type, TypeVar, Union
+from typing import Any, AsyncGenerator, Awaitable, Callable, Mapping, Optional, Type, TypeVar, Union
 
 import httpx
 
 from . import _operations as operations
-from ._exchange import Answer, Call, Pause, Service, Steps, answer_of, check_stream
+from ._exchange import LIMITS, Answer, Call, Pause, Service, Steps, answer_of, check_stream, json_bytes
 from ._follow import Cut, Follower, silent
 from ._operations import Directives, Effect
 from .errors import AdjutantError, Unavailable
@@ -56,7 +57,7 @@ class AsyncClient:
         self._service = Service(base_url, api_key, timeout)
         self._idle = idle_timeout
         self._owns_http = http is None
-        self._http = httpx.AsyncClient() if http is None else http
+        self._http = httpx.AsyncClient(limits=LIMITS) if http is None else http
         self._keys = operations.StepKeys()
         self.runs = AsyncRuns(self)
 
@@ -107,7 +108,7 @@ class AsyncClient:
         """The signal that ends a directive, of a success or a failure; None: it has not ended in `timeout` seconds. Default: no limit."""
         return await self._do(operations.result(request_id, directive_id, timeout=timeout))
 
-    def follow(self, request_id: str, *, after: int = 0) -> AsyncIterator[Signal]:
+    def follow(self, request_id: str, *, after: int = 0) -> AsyncGenerator[Signal, None]:
         """Signals after the sequence `after`, each once and in order, until the request is closed. Connects again after a cut."""
         return self._follow(request_id, after, None)
 
@@ -166,6 +167,7 @@ class AsyncClient:
         try:
             made = fn()
             result: T = await made if inspect.isawaitable(made) else made
+            json_bytes(result)
         except Exception as error:
             await self._do(operations.end_step(run, **end, error=str(error)[: operations.LONGEST_ERROR]))
             raise
@@ -221,8 +223,8 @@ class AsyncClient:
             raise self._service.unreachable() from error
         return answer_of(response)
 
-    async def _follow(self, request_id: str, after: int, ends_at: Optional[float]) -> AsyncIterator[Signal]:
-        """Ends at `ends_at`, by the monotonic clock, or at the next sign of life of the service after it."""
+    async def _follow(self, request_id: str, after: int, ends_at: Optional[float]) -> AsyncGenerator[Signal, None]:
+        """Ends at `ends_at`, by the monotonic clock, or at the next signal or heartbeat after it."""
         follower = Follower(request_id, after)
         while True:
             failure: Optional[AdjutantError] = None
@@ -230,19 +232,20 @@ class AsyncClient:
             if left <= 0:
                 return
             try:
-                async for signal in self._read(follower, left, ends_at):
-                    yield signal
+                async with aclosing(self._read(follower, left, ends_at)) as signals:
+                    async for signal in signals:
+                        yield signal
             except AdjutantError as error:
                 failure = error
             if follower.ended or (ends_at is not None and time.monotonic() >= ends_at):
                 return
             await asyncio.sleep(follower.cut(failure).seconds)
 
-    async def _read(self, follower: Follower, idle: float, ends_at: Optional[float]) -> AsyncIterator[Signal]:
+    async def _read(self, follower: Follower, idle: float, ends_at: Optional[float]) -> AsyncGenerator[Signal, None]:
         response = None
         try:
             response = await self._http.send(self._service.request(self._http, follower.call(), idle), stream=True)
-            if response.is_error:
+            if not response.is_success:
                 await response.aread()
             check_stream(response)
             follower.opened(response.status_code)
@@ -285,20 +288,22 @@ class AsyncRuns:
         Raises `Unavailable` after `timeout` seconds, up to 15 s later; the run continues. Default: no limit.
         """
         ends_at = None if timeout is None else time.monotonic() + timeout
-        async for signal in self._client._follow(request_id, 0, ends_at):
-            if signal.type in ("ai.request.completed", "ai.request.failed"):
-                break
+        async with aclosing(self._client._follow(request_id, 0, ends_at)) as signals:
+            async for signal in signals:
+                if signal.type in ("ai.request.completed", "ai.request.failed"):
+                    break
         view = await self._client._do(operations.ended_run(request_id))
         if view is None:
             raise operations.not_ended(request_id)
         return view
 
-    async def text(self, request_id: str, *, after: int = 0) -> AsyncIterator[TextEvent]:
+    async def text(self, request_id: str, *, after: int = 0) -> AsyncGenerator[TextEvent, None]:
         """The text of its model calls as it arrives."""
         reader = TextReader()
-        async for signal in self._client.follow(request_id, after=after):
-            for event in reader.read(signal):
-                yield event
+        async with aclosing(self._client._follow(request_id, after, None)) as signals:
+            async for signal in signals:
+                for event in reader.read(signal):
+                    yield event
 
     async def input(
         self, request_id: str, content: str, *, input_id: Optional[str] = None, source: Optional[str] = None

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Type, TypeVar
 import httpx
 
 from . import _operations as operations
-from ._exchange import Answer, Call, Pause, Service, Steps, answer_of, check_stream
+from ._exchange import LIMITS, Answer, Call, Pause, Service, Steps, answer_of, check_stream, json_bytes
 from ._follow import Cut, Follower, silent
 from ._operations import Directives, Effect
 from .errors import AdjutantError, Unavailable
@@ -55,7 +55,7 @@ class Client:
         self._service = Service(base_url, api_key, timeout)
         self._idle = idle_timeout
         self._owns_http = http is None
-        self._http = httpx.Client() if http is None else http
+        self._http = httpx.Client(limits=LIMITS) if http is None else http
         self._keys = operations.StepKeys()
         self.runs = Runs(self)
 
@@ -165,6 +165,7 @@ class Client:
         end = {"key": body["key"], "token": body["token"]}
         try:
             result = fn()
+            json_bytes(result)
         except Exception as error:
             self._do(operations.end_step(run, **end, error=str(error)[: operations.LONGEST_ERROR]))
             raise
@@ -220,7 +221,7 @@ class Client:
         return answer_of(response)
 
     def _follow(self, request_id: str, after: int, ends_at: Optional[float]) -> Iterator[Signal]:
-        """Ends at `ends_at`, by the monotonic clock, or at the next sign of life of the service after it."""
+        """Ends at `ends_at`, by the monotonic clock, or at the next signal or heartbeat after it."""
         follower = Follower(request_id, after)
         while True:
             failure: Optional[AdjutantError] = None
@@ -239,7 +240,7 @@ class Client:
         response = None
         try:
             response = self._http.send(self._service.request(self._http, follower.call(), idle), stream=True)
-            if response.is_error:
+            if not response.is_success:
                 response.read()
             check_stream(response)
             follower.opened(response.status_code)

@@ -24,7 +24,7 @@ class _Call:
     wrote: bool = False
     ended: bool = False
     half: Dict[str, str] = field(default_factory=dict)
-    """First half of a character whose other half comes with the next piece, by kind."""
+    """First half of a character whose other half is in the next chunk, by kind."""
 
 
 class TextReader:
@@ -77,7 +77,7 @@ class TextReader:
 
 
 def _whole(call: _Call, kind: str, text: str) -> str:
-    """The text with whole characters only; half a character is kept for the next piece."""
+    """The text with whole characters only; half a character is kept for the next chunk."""
     text = call.half.pop(kind, "") + text
     if text and "\ud800" <= text[-1] <= "\udbff":
         text, call.half[kind] = text[:-1], text[-1]
