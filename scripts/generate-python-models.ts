@@ -27,7 +27,7 @@ const OPTIONS = [
 ];
 
 const python = await pythonOfTests([GENERATOR]);
-if (python === null) throw new Error('The generator needs a python3 with venv.');
+if (python === null) throw new Error('The generator needs python3 of version 3.10 or newer, with venv.');
 const folder = await mkdtemp(join(tmpdir(), 'adjutant-python-'));
 const [input, output] = [join(folder, 'schema.json'), join(folder, 'models.py')];
 await writeFile(input, JSON.stringify(modelsSchema()));

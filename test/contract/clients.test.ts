@@ -103,6 +103,6 @@ test('the Python client passes the same cases, blocking and asynchronous', async
   const args = [`${PYTHON_CLIENT}/tests/run_cases.py`, service.url, cases, JSON.stringify(message)];
   const env = { ...process.env, PYTHONPATH: `${PYTHON_CLIENT}/src`, PYTHONDONTWRITEBYTECODE: '1' };
   const ran = promisify(execFile)(python, args, { env });
-  const { stdout } = await ran.catch((error: { stdout: string; stderr: string }) => error);
-  expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/);
+  const { stdout, stderr } = await ran.catch((error: { stdout: string; stderr: string }) => error);
+  expect(stderr + stdout).toMatch(/^\d+ passed, 0 failed\n$/);
 });

@@ -37,7 +37,7 @@ test('a run is followed over the death of the API, twice, without a loss or a re
     await api.kill9();
     api = await installation.start('api', port);
   }
-  expect(await follower.exited).toEqual({ code: 0, signal: null });
+  expect(await follower.exited, follower.lines.join('\n')).toEqual({ code: 0, signal: null });
   const log = await wholeLog(other.url, requestId);
   expect(follower.lines.slice(1, -1)).toEqual(log.map((_, index) => String(index + 1)));
   expect(JSON.parse(follower.lines.at(-1) ?? '')).toEqual({ text: answer?.text, result: answer?.text });

@@ -10,11 +10,12 @@ import json
 import sys
 
 from adjutant_client import AsyncClient
+from adjutant_client.models import SignalRequestCompleted
 from adjutant_client.text import TextReader
 
 
 async def main(url: str, agent: str, query: str) -> None:
-    text, reader = "", TextReader()
+    text, result, reader = "", None, TextReader()
     async with AsyncClient(url) as client:
         started = await client.runs.start({"agent": agent, "query": query})
         print(started.request_id, flush=True)
@@ -22,8 +23,9 @@ async def main(url: str, agent: str, query: str) -> None:
             print(signal.sequence, flush=True)
             for event in reader.read(signal):
                 text = "" if event.kind == "restart" else text + event.text
-        answer = await client.runs.wait(started.request_id)
-    print(json.dumps({"text": text, "result": answer.result}), flush=True)
+            if isinstance(signal, SignalRequestCompleted):
+                result = signal.data.result
+    print(json.dumps({"text": text, "result": result}), flush=True)
 
 
 asyncio.run(main(*sys.argv[1:4]))
