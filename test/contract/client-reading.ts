@@ -13,9 +13,9 @@ export interface TransportSetup {
 
 export const newId = (): string => `test-${randomUUID()}`;
 
-export async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
-  const read: Signal[] = [];
-  for await (const signal of signals) read.push(signal);
+export async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = [];
+  for await (const value of values) read.push(value);
   return read;
 }
 

@@ -12,13 +12,9 @@ import type { DirectiveClient } from '../../src/contract/directive/directive-cli
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
 import { budgetListingSchema } from '../../src/contract/model/budget-listing.ts';
 import { laneListingSchema } from '../../src/contract/request/lane-listing.ts';
-import { ServiceUnavailable } from '../../src/contract/problem.ts';
 import { requestTraceSchema } from '../../src/contract/request/request-trace.ts';
-import { directiveViewSchema, requestViewSchema } from '../../src/contract/request/request-view.ts';
-import { signalPageSchema } from '../../src/contract/signal/signal-page.ts';
 import { signalSchema } from '../../src/contract/signal/signal.ts';
 import { workerListingSchema } from '../../src/contract/request/worker-listing.ts';
-import { submissionSchema } from '../../src/contract/directive/submission.ts';
 import { toolListingSchema } from '../../src/contract/tool/tool-listing.ts';
 import { untilHolds } from '../support/eventually.ts';
 import { all, newId, refusal, sequences, tracesOf, type TransportSetup } from './client-reading.ts';
@@ -49,51 +45,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
     });
 
     describe('submit', () => {
-      test('accepts a directive and generates what was left out', async () => {
-        const submission = await client.submit(toolExec('echo', { a: 1 }));
-        expect(submissionSchema.parse(submission)).toEqual(submission);
-        expect(submission.directives).toMatchObject([
-          { type: 'tool_exec', status: 'accepted', lane: 'tool.peer' },
-        ]);
-        expect(submission.links.signals).toBe(`/v1/requests/${submission.request_id}/signals`);
-      });
-
-      test('accepts a batch into one request, in its order', async () => {
-        const ids = [newId(), newId(), newId()];
-        const submission = await client.submit(ids.map((id) => toolExec('echo', {}, { id })));
-        expect(submission.directives.map(({ id }) => id)).toEqual(ids);
-        expect(
-          (await all(client.signals(submission.request_id))).every(
-            ({ subject }) => subject === submission.request_id,
-          ),
-        ).toBe(true);
-      });
-
-      test('treats the same directive, sent twice, as one', async () => {
-        const directive = toolExec('echo', { a: 1 }, { id: newId(), request_id: newId() });
-        const first = await client.submit(directive);
-        const second = await client.submit(directive);
-        expect(second.directives[0]).toMatchObject({ ...first.directives[0], status: 'existing' });
-        const signals = await all(client.signals(first.request_id));
-        expect(signals.filter(({ type }) => type === 'ai.tool.result')).toHaveLength(1);
-      });
-
-      test('refuses an id that has other content', async () => {
-        const identity = { id: newId(), request_id: newId() };
-        await client.submit(toolExec('echo', { a: 1 }, identity));
-        const problem = await refusal(client.submit(toolExec('echo', { a: 2 }, identity)));
-        expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'id' }] });
-      });
-
-      test('refuses an idempotency key that has other content, and finds the same content', async () => {
-        const options = { idempotencyKey: newId() };
-        const first = await client.submit(toolExec('echo', { a: 1 }), options);
-        const problem = await refusal(client.submit(toolExec('echo', { a: 2 }), options));
-        expect(problem).toMatchObject({ code: 'idempotency_conflict', status: 409 });
-        const again = await client.submit(toolExec('echo', { a: 1 }), options);
-        expect(again).toMatchObject({ request_id: first.request_id, directives: [{ status: 'existing' }] });
-      });
-
       test('takes half a surrogate pair as U+FFFD', async () => {
         const directive = toolExec(
           'echo',
@@ -106,16 +57,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(JSON.stringify(started)).not.toMatch(/\\ud/);
       });
 
-      test('accepts all of a batch or none', async () => {
-        const requestId = newId();
-        const taken = toolExec('echo', { a: 1 }, { id: newId(), request_id: requestId });
-        await client.submit(taken);
-        const fresh = toolExec('echo', {}, { id: newId(), request_id: requestId });
-        const problem = await refusal(client.submit([fresh, { ...taken, arguments: { a: 2 } }]));
-        expect(problem).toMatchObject({ code: 'id_conflict', errors: [{ path: 'directives[1].id' }] });
-        expect(await client.directive(requestId, fresh.id ?? '')).toBeNull();
-      });
-
       test('names each place of a batch that is wrong', async () => {
         const wrong = { ...toolExec('echo'), timeout_ms: -1, colour: 'red' } as SubmittedDirective;
         const problem = await refusal(client.submit([toolExec('echo'), wrong]));
@@ -124,14 +65,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
           'directives[1].colour',
           'directives[1].timeout_ms',
         ]);
-      });
-
-      test('treats a repeated idempotency key as the same submission', async () => {
-        const idempotencyKey = newId();
-        const first = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
-        const second = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
-        expect(second.request_id).toBe(first.request_id);
-        expect(second.directives[0]).toMatchObject({ id: first.directives[0]?.id, status: 'existing' });
       });
 
       test('carries the trace it was given into every signal', async () => {
@@ -144,28 +77,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
     });
 
     describe('execute', () => {
-      test('returns the signal that ended the directive', async () => {
-        const ended = await client.execute(toolExec('add', { a: 2, b: 3 }));
-        expect(signalSchema.parse(ended)).toEqual(ended);
-        expect(ended).toMatchObject({
-          type: 'ai.tool.result',
-          data: { result: { ok: true, payload: { sum: 5 } } },
-        });
-      });
-
-      test('returns the error of a failing tool, not with an exception', async () => {
-        const ended = await client.execute(toolExec('fail', { text: 'no luck' }));
-        expect(ended.data).toMatchObject({
-          result: { ok: false, error: { type: 'tool_error', message: 'no luck' } },
-        });
-      });
-
-      test('returns the place of wrong arguments', async () => {
-        const ended = await client.execute(toolExec('add', { a: 'two', b: 3 }));
-        const error = { type: 'validation_error', details: { errors: [{ path: 'arguments.a' }] } };
-        expect(ended.data).toMatchObject({ result: { ok: false, error } });
-      });
-
       test('ends an immediate directive with its own signal', async () => {
         const ended = await client.execute({
           type: 'emit_request_error',
@@ -179,49 +90,9 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         // Compiles because the type of the signal follows from that of the directive.
         expect(ended.data.reason).toBe('busy');
       });
-
-      test('returns the same signal for the same directive', async () => {
-        const directive = toolExec('pid', {}, { id: newId(), request_id: newId() });
-        const first = await client.execute(directive);
-        expect(await client.execute(directive)).toEqual(first);
-      });
-
-      test('gives up after its time, and the directive continues', async () => {
-        const directive = toolExec('wait', {}, { id: newId(), request_id: newId() });
-        await expect(client.execute(directive, { timeoutMs: 50 })).rejects.toBeInstanceOf(ServiceUnavailable);
-        expect(await client.directive(directive.request_id ?? '', directive.id ?? '')).toMatchObject({
-          result: null,
-        });
-      });
-
-      test('refuses what is not a directive', async () => {
-        const problem = await refusal(client.execute({ type: 'tool_exec' } as SubmittedDirective));
-        expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'tool_name' }] });
-      });
     });
 
     describe('result', () => {
-      test('waits for the end', async () => {
-        const { request_id: requestId, directives } = await client.submit(
-          toolExec('beat', { beats: 3, everyMs: 10 }),
-        );
-        const ended = await client.result(requestId, directives[0]?.id ?? '');
-        expect(ended?.data).toMatchObject({ result: { ok: true, payload: 'done' } });
-      });
-
-      test('is null for what has not ended in time', async () => {
-        const { request_id: requestId, directives } = await client.submit(toolExec('wait'));
-        const id = directives[0]?.id ?? '';
-        expect(await client.result(requestId, id, { timeoutMs: 20 })).toBeNull();
-        expect(await client.result(requestId, id, { timeoutMs: 0 })).toBeNull();
-      });
-
-      test('refuses a directive that does not exist', async () => {
-        const { request_id: requestId } = await client.submit(toolExec('echo'));
-        expect((await refusal(client.result(requestId, newId()))).code).toBe('not_found');
-        expect((await refusal(client.result(newId(), newId()))).code).toBe('not_found');
-      });
-
       test('ends with the abort of its signal', async () => {
         const { request_id: requestId, directives } = await client.submit(toolExec('wait'));
         const abort = new AbortController();
@@ -239,12 +110,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(signals[0]?.type).toBe('ai.tool.started');
         expect(signals.at(-1)?.type).toBe('ai.tool.result');
         for (const signal of signals) expect(signalSchema.parse(signal)).toEqual(signal);
-      });
-
-      test('begin after the requested sequence', async () => {
-        const { request_id: requestId } = await client.submit([toolError(), toolError(), toolError()]);
-        expect(sequences(await all(client.signals(requestId, { after: 1 })))).toEqual([2, 3]);
-        expect(await all(client.signals(requestId, { after: 3 }))).toEqual([]);
       });
 
       test('are the same for every follower', async () => {
@@ -322,20 +187,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(directives.filter((each) => 'result' in each)).toEqual([]);
         await all(client.signals(requestId));
         expect(await client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
-      });
-
-      test('after the end reports the result that won', async () => {
-        const directive = toolExec('echo', { a: 1 }, { id: newId(), request_id: newId() });
-        const ended = await client.execute(directive);
-        const cancellation = await client.cancel(directive.request_id ?? '', directive.id);
-        expect(cancellationSchema.parse(cancellation)).toEqual(cancellation);
-        expect(cancellation.directives).toEqual([{ id: directive.id, status: 'ended', result: ended }]);
-      });
-
-      test('of what does not exist is refused', async () => {
-        const { request_id: requestId } = await client.submit(toolError());
-        expect((await refusal(client.cancel(newId()))).code).toBe('not_found');
-        expect((await refusal(client.cancel(requestId, newId()))).code).toBe('not_found');
       });
     });
 
@@ -492,31 +343,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
     });
 
     describe('reading', () => {
-      test('pages through the log', async () => {
-        const { request_id: requestId } = await client.submit(Array.from({ length: 5 }, () => toolError()));
-        const first = await client.page(requestId, { limit: 3 });
-        expect(signalPageSchema.parse(first)).toEqual(first);
-        expect(first).toMatchObject({ last_sequence: 3, closed: false });
-        const second = await client.page(requestId, { after: first.last_sequence, limit: 3 });
-        expect(second).toMatchObject({ last_sequence: 5, closed: true });
-        expect(sequences([...first.signals, ...second.signals])).toEqual([1, 2, 3, 4, 5]);
-        expect((await refusal(client.page(newId()))).code).toBe('not_found');
-      });
-
-      test('shows a request and its directives', async () => {
-        const { request_id: requestId, directives } = await client.submit([toolError(), toolExec('echo')]);
-        await client.result(requestId, directives[1]?.id ?? '');
-        const view = await client.request(requestId);
-        expect(requestViewSchema.parse(view)).toEqual(view);
-        expect(view).toMatchObject({
-          status: 'closed',
-          open: 0,
-          sequence: 3,
-          directives: [{}, { status: 'succeeded', attempts: 1 }],
-        });
-        expect(await client.request(newId())).toBeNull();
-      });
-
       test('shows when a request, its directives and their attempts began and ended', async () => {
         const { request_id: requestId, directives } = await client.submit([toolError(), toolExec('echo')]);
         await client.result(requestId, directives[1]?.id ?? '');
@@ -532,22 +358,6 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const one = await client.trace(requestId, { limit: 1 });
         expect(one).toMatchObject({ directives: [trace.directives[0]], directives_left_out: 1 });
         expect((await refusal(client.trace(newId()))).code).toBe('not_found');
-      });
-
-      test('shows a directive with its content and its result', async () => {
-        const { request_id: requestId, directives } = await client.submit(
-          toolExec('fail', {}, { metadata: { a: 1 } }),
-        );
-        const id = directives[0]?.id ?? '';
-        const ended = await client.result(requestId, id);
-        const view = await client.directive(requestId, id);
-        expect(directiveViewSchema.parse(view)).toEqual(view);
-        expect(view).toMatchObject({
-          status: 'failed',
-          directive: { tool_name: 'peer.fail', metadata: { a: 1 } },
-          result: ended,
-        });
-        expect(await client.directive(requestId, newId())).toBeNull();
       });
 
       test('lists tools, servers and lanes', async () => {

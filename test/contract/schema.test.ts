@@ -9,6 +9,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { CONTRACT_SHA256, CONTRACT_VERSION } from '../../src/contract/version.ts';
 import { READ_TYPES, schemaFiles, wireComponents, WRITTEN_TYPES } from '../../src/contract/wire-schema.ts';
+import { MODELS_FILE, modelsDigest } from '../../scripts/python-models.ts';
 import { submittedDirectiveSchema } from '../../src/contract/directive/directive.ts';
 import { proseFault } from '../support/prose.ts';
 import { DOCUMENTS, oneStepFrom, UNKNOWN_MEMBER } from './wire-documents.ts';
@@ -25,6 +26,13 @@ const committed = new Map(
 test('the committed schemas are generated from the code', () => {
   expect([...committed.keys()].toSorted()).toEqual([...schemaFiles().keys()].toSorted());
   for (const [name, text] of schemaFiles()) expect(committed.get(name), name).toBe(text);
+});
+
+/** The models name the schemas that they were generated from; without Python, nothing more can be compared. */
+test('the models of the Python client are generated from the present schemas', () => {
+  expect(readFileSync(MODELS_FILE, 'utf8'), 'Run: node scripts/generate-python-models.ts').toContain(
+    modelsDigest(),
+  );
 });
 
 test('the schemas match the contract’s version', () => {

@@ -9,17 +9,22 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const CACHE = resolve('node_modules/.cache/adjutant-python');
 const PACKAGES = ['redis==8.1.0', 'bullmq==3.4.4'] as const;
+/** Packages of the Python client. */
+export const CLIENT_PACKAGES = ['httpx==0.28.1', 'pydantic==2.14.4'] as const;
 const INSTALL_MS = 300_000;
 
 /**
- * Path of its program; null: there is no python3 with venv on this machine. `packages`: requirements with exact versions, as pip takes them.
+ * Path of its program; null: there is no python3 of version 3.10 or newer with venv on this machine. `packages`: requirements with exact versions, as pip takes them.
  * Throws when they cannot be installed.
  */
 export async function pythonOfTests(packages: readonly string[] = PACKAGES): Promise<string | null> {
   const place = join(CACHE, packages.join('+').replaceAll(/[^\w.+-]+/g, '-'));
   const program = join(place, 'bin/python');
   if (existsSync(program)) return program;
-  const hasPython = await run('python3', ['-c', 'import venv, ensurepip']).then(
+  const hasPython = await run('python3', [
+    '-c',
+    'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))',
+  ]).then(
     () => true,
     () => false,
   );
