@@ -1,5 +1,6 @@
 // The catalog of tools in Redis: the tools of each MCP server, visible to every process. Never needed to run a tool: it
 // only informs.
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { ServerOffers } from '../../contract/tool/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../../contract/tool/tool-listing.ts';
@@ -7,6 +8,7 @@ import type { KeySpace } from '../keys.ts';
 import { redisClock } from '../../platform/redis/clock.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { entryText, parseEntry } from './entry-text.ts';
+import { isTenantServer } from './route.ts';
 import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
@@ -70,7 +72,24 @@ export function createToolCatalog(
     return servers.filter((server) => !known.has(server));
   }
 
-  return { publish, read, present, deregister: presence.deregister };
+  /** Forgets a server that a tenant has removed. */
+  async function forget(server: string): Promise<void> {
+    await connection.hdel(keys.catalog, server);
+    await connection.publish(keys.catalogChanges, server);
+  }
+
+  return { publish, read, present, forget, deregister: presence.deregister };
+}
+
+/** Entries that a tenant sees, by the names that it knows. A server of a file wins over the same name of a tenant. */
+export function entriesFor(entries: readonly CatalogEntry[], tenant: string): readonly CatalogEntry[] {
+  if (!entries.some(({ server }) => isTenantServer(server))) return entries;
+  const shared = entries.filter(({ server }) => !isTenantServer(server));
+  const names = new Set(shared.map(({ server }) => server));
+  const own = entries
+    .filter(({ server }) => isTenantServer(server) && tenantOf(server) === tenant && !names.has(ownId(server)))
+    .map((entry) => ({ ...entry, server: ownId(entry.server) }));
+  return [...shared, ...own].toSorted((left, right) => (left.server < right.server ? -1 : 1));
 }
 
 export interface ListingOptions {

@@ -1,0 +1,181 @@
+// Joins the servers that tenants add with the API and the worker of a process. Nothing of it exists where
+// `runtime_servers` is not enabled.
+import type { Config } from '../config/config.ts';
+import type { McpServerConfig, ServerConfig } from '../config/servers.ts';
+import { createKnownSecrets } from '../contract/json/secret-text.ts';
+import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
+import { toolMatches } from '../contract/tool/tool-pattern.ts';
+import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
+import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
+import { createServerService } from '../features/runtime-servers/server-service.ts';
+import { createServerStore, type ServerStore } from '../features/runtime-servers/server-store.ts';
+import { currentCaller } from '../http/access/caller.ts';
+import { createMcpPool, type McpPoolOptions } from '../mcp/pool.ts';
+import { createSeal } from '../mcp/oauth/seal.ts';
+import type { McpServerOptions } from '../mcp/server-options.ts';
+import type { Startable } from '../platform/lifecycle.ts';
+import type { RedisConnection } from '../platform/redis/connection.ts';
+import type { Logger } from '../platform/telemetry/logger.ts';
+import { createCatalogChanges } from '../store/catalog/catalog-changes.ts';
+import { toolLane } from '../store/catalog/route.ts';
+import type { Worker } from '../worker/worker.ts';
+import type { Adapters } from './adapters.ts';
+import type { Execution } from './roles/execution.ts';
+import { serverOptions } from './roles/mcp-servers.ts';
+import type { Store } from './store.ts';
+
+interface Settings {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly onError: (error: Error) => void;
+}
+
+function storeOf({ connection, keys, queue }: Store, { tokenKeys, runtime_servers: section }: Config) {
+  const [first, ...others] = tokenKeys;
+  return createServerStore({
+    connection,
+    keys,
+    seal: first === undefined ? null : createSeal([first, ...others]),
+    most: { ofTenant: section.most_per_tenant, all: section.most },
+    confirm: queue.confirm,
+  });
+}
+
+/** HTTP to such a server follows no redirect, and reaches public addresses only unless the operator allows others. */
+function optionsOf(key: string, server: McpServerConfig, config: Config): McpServerOptions {
+  const options = serverOptions(key, server, { ...config, agents: [] });
+  const { transport } = options;
+  if (transport.kind !== 'http') return options;
+  const privateAddresses = config.runtimeServerRules?.privateAddresses ?? false;
+  return { ...options, transport: { ...transport, privateAddresses } };
+}
+
+/** The operations of each tenant; undefined: they are off. */
+export function runtimeServersOf(
+  store: Store,
+  config: Config,
+): ((tenant: string) => RuntimeServerClient) | undefined {
+  const { runtimeServerRules: rules } = config;
+  if (rules === null) return undefined;
+  return createServerService({
+    store: storeOf(store, config),
+    rules,
+    catalog: store.catalog.published.tools,
+    ofFile: new Set(config.mcpServers.keys()),
+    caller: () => currentCaller()?.name ?? null,
+    optionsOf: (key, server) => optionsOf(key, server, config),
+  });
+}
+
+export interface RuntimeServing {
+  readonly adapters: Adapters;
+  /** The configuration of the worker, whose servers change. */
+  readonly config: Config;
+  /** The part that follows changes; it starts after the worker. */
+  follow(
+    store: Store,
+    listening: RedisConnection,
+    parts: { readonly worker: Worker; readonly servers: Execution['servers'] },
+  ): Startable;
+}
+
+/** The adapters of a worker that serves what tenants add. */
+export function runtimeServing(
+  adapters: Adapters,
+  { config, logger, onError, onOutput }: Settings & Pick<McpPoolOptions, 'onOutput'>,
+): RuntimeServing {
+  const mcpServers = new Map<string, ServerConfig>(config.mcpServers);
+  // Their secrets are known to their own pool alone: a tenant's literal must redact nothing of other tenants.
+  const open = (server: McpServerOptions) =>
+    createMcpPool({
+      servers: [server],
+      logger,
+      onOutput,
+      schemas: adapters.schemas,
+      secrets: createKnownSecrets(),
+    });
+  const { pool, put, drop, stop } = createRuntimePool(adapters.tools, open, onError);
+  const closing = { name: 'runtime servers', start: async () => {}, stop };
+  return {
+    adapters: { ...adapters, tools: pool, parts: [...adapters.parts, closing] },
+    config: { ...config, mcpServers },
+    follow(store, listening, { worker, servers }) {
+      const served = servedIn(mcpServers, { worker, servers, onError, drop, put: (key, server) => put(optionsOf(key, server, config)) });
+      return following(store, listening, served, { config, logger, onError });
+    },
+  };
+}
+
+interface ServedIn {
+  readonly worker: Worker;
+  readonly servers: Execution['servers'];
+  readonly onError: (error: Error) => void;
+  readonly put: (key: string, server: McpServerConfig) => void;
+  readonly drop: (key: string) => void;
+}
+
+function servedIn(
+  mcpServers: Map<string, ServerConfig>,
+  { worker, servers, onError, put, drop }: ServedIn,
+): ServedServers {
+  /** Lanes that are left while their last calls go on. */
+  const leaving = new Map<string, Promise<void>>();
+
+  async function serve(key: string, { lane }: McpServerConfig): Promise<void> {
+    const { concurrency } = lane;
+    const name = toolLane(key);
+    await worker.serve({ name, concurrency, globalConcurrency: null, rate: null });
+  }
+
+  return {
+    async put(key, server) {
+      const isNew = !mcpServers.has(key);
+      mcpServers.set(key, server);
+      await servers.publish();
+      put(key, server);
+      if (!isNew) return;
+      const left = leaving.get(key);
+      if (left === undefined) await serve(key, server);
+      else void left.then(() => (mcpServers.has(key) ? serve(key, server) : undefined)).catch(onError);
+    },
+    async remove(key) {
+      mcpServers.delete(key);
+      drop(key);
+      const left = worker.leave(toolLane(key)).catch(onError);
+      leaving.set(key, left);
+      void left.finally(() => leaving.get(key) === left && leaving.delete(key));
+      await servers.forget(key);
+      await servers.publish();
+    },
+  };
+}
+
+function following(
+  store: Store,
+  listening: RedisConnection,
+  served: ServedServers,
+  { config, logger, onError }: Settings,
+): Startable {
+  const { runtimeServerRules: rules, lanePatterns } = config;
+  if (rules === null) throw new Error('runtime_servers is not enabled');
+  const { connection, keys } = store;
+  const changes = createCatalogChanges({ listening, publishing: connection }, keys, onError);
+  const followed: Pick<ServerStore, 'revisions' | 'all'> = storeOf(store, config);
+  const follower = createServerFollower({
+    store: followed,
+    rules,
+    served,
+    ofFile: new Set(config.mcpServers.keys()),
+    isServed: (key) => lanePatterns?.some((pattern) => toolMatches(pattern, toolLane(key))) ?? true,
+    listen: changes.listen,
+    logger,
+    onError,
+  });
+  return {
+    ...follower,
+    async stop(by) {
+      await follower.stop(by);
+      changes.close();
+    },
+  };
+}
