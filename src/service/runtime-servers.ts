@@ -100,7 +100,13 @@ export function runtimeServing(
     adapters: { ...adapters, tools: pool, parts: [...adapters.parts, closing] },
     config: { ...config, mcpServers },
     follow(store, listening, { worker, servers }) {
-      const served = servedIn(mcpServers, { worker, servers, onError, drop, put: (key, server) => put(optionsOf(key, server, config)) });
+      const served = servedIn(mcpServers, {
+        worker,
+        servers,
+        onError,
+        drop,
+        put: (key, server) => put(optionsOf(key, server, config)),
+      });
       return following(store, listening, served, { config, logger, onError });
     },
   };
@@ -114,36 +120,41 @@ interface ServedIn {
   readonly drop: (key: string) => void;
 }
 
+/** How long the lane of a removed server is served on, so that the calls that wait in it end as calls of an unknown tool, milliseconds. */
+const LINGER_MS = 30_000;
+
 function servedIn(
   mcpServers: Map<string, ServerConfig>,
   { worker, servers, onError, put, drop }: ServedIn,
 ): ServedServers {
-  /** Lanes that are left while their last calls go on. */
-  const leaving = new Map<string, Promise<void>>();
+  /** Lanes that are served, each with the timer that leaves it; undefined: its server is there. */
+  const lanes = new Map<string, NodeJS.Timeout | undefined>();
 
-  async function serve(key: string, { lane }: McpServerConfig): Promise<void> {
-    const { concurrency } = lane;
-    const name = toolLane(key);
-    await worker.serve({ name, concurrency, globalConcurrency: null, rate: null });
+  async function leave(key: string): Promise<void> {
+    lanes.delete(key);
+    await worker.leave(toolLane(key));
   }
 
   return {
     async put(key, server) {
-      const isNew = !mcpServers.has(key);
       mcpServers.set(key, server);
       await servers.publish();
       put(key, server);
-      if (!isNew) return;
-      const left = leaving.get(key);
-      if (left === undefined) await serve(key, server);
-      else void left.then(() => (mcpServers.has(key) ? serve(key, server) : undefined)).catch(onError);
+      clearTimeout(lanes.get(key));
+      if (!lanes.has(key)) {
+        const { concurrency } = server.lane;
+        await worker.serve({ name: toolLane(key), concurrency, globalConcurrency: null, rate: null });
+      }
+      lanes.set(key, undefined);
     },
     async remove(key) {
       mcpServers.delete(key);
       drop(key);
-      const left = worker.leave(toolLane(key)).catch(onError);
-      leaving.set(key, left);
-      void left.finally(() => leaving.get(key) === left && leaving.delete(key));
+      const leaving = setTimeout(() => void leave(key).catch(onError), LINGER_MS).unref();
+      if (lanes.has(key)) {
+        clearTimeout(lanes.get(key));
+        lanes.set(key, setTimeout(() => void leave(key).catch(onError), LINGER_MS).unref());
+      }
       await servers.forget(key);
       await servers.publish();
     },

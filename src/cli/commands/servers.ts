@@ -117,7 +117,10 @@ async function testServer({ client, terminal, json }: Invocation, target: string
   return tested.ok ? EXIT.done : EXIT.failed;
 }
 
-function printTest(terminal: Invocation['terminal'], { ok, error, tools, faults, ...test }: ServerTest): void {
+function printTest(
+  terminal: Invocation['terminal'],
+  { ok, error, tools, faults, ...test }: ServerTest,
+): void {
   if (!ok) return terminal.err(`${terminal.paintErr('red', 'failed')} ${oneLine(error ?? '', 2_000)}`);
   terminal.out(`connected in ${test.connect_ms} ms, ${tools.length + test.more} tools`);
   const described = tools.map(({ name, effect, description }) => [

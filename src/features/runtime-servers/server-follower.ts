@@ -116,7 +116,8 @@ async function apply(
     else {
       // The definition before is not what the tenant wants any more.
       if (versions.has(name)) await served.remove(key);
-      const fault = read === null ? 'it is sealed with a key that is not in ADJUTANT_TOKEN_KEY' : faultText(read.errors);
+      const fault =
+        read === null ? 'it is sealed with a key that is not in ADJUTANT_TOKEN_KEY' : faultText(read.errors);
       logger.warn({ tenant, server: name, fault }, 'a server that was added at runtime cannot be served');
     }
     versions.set(name, version);

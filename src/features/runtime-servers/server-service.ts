@@ -49,11 +49,7 @@ export function createServerService(parts: ServerServiceParts): (tenant: string)
   return (tenant) => clientOf(parts, tenant, limits);
 }
 
-function clientOf(
-  parts: ServerServiceParts,
-  tenant: string,
-  limits: { tests: number },
-): RuntimeServerClient {
+function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: number }): RuntimeServerClient {
   const { store, catalog } = parts;
 
   async function found(name: string): Promise<StoredServer> {

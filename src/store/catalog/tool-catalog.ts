@@ -9,7 +9,7 @@ import { redisClock } from '../../platform/redis/clock.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { entryText, parseEntry } from './entry-text.ts';
 import { isTenantServer } from './route.ts';
-import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
+import { type Clock, createPresence, FORGOTTEN_AFTER_MS, isPresence, publishFields } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -46,7 +46,7 @@ export function createToolCatalog(
   keys: KeySpace,
   now: Clock = redisClock(connection),
 ) {
-  const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
+  const presence = createPresence(connection, keys.catalog, now, isForgotten);
 
   const parse = createParsedFields<CatalogEntry>(parseEntry);
 
@@ -81,13 +81,22 @@ export function createToolCatalog(
   return { publish, read, present, forget, deregister: presence.deregister };
 }
 
+/** A server that a tenant has added is known before a worker serves it; when it is removed, so is its entry. */
+function isForgotten(name: string, json: string, served: ReadonlySet<string>, now: number): boolean {
+  if (served.has(name)) return false;
+  if (!isTenantServer(name)) return true;
+  return (JSON.parse(json) as CatalogEntry).updatedAt < now - FORGOTTEN_AFTER_MS;
+}
+
 /** Entries that a tenant sees, by the names that it knows. A server of a file wins over the same name of a tenant. */
 export function entriesFor(entries: readonly CatalogEntry[], tenant: string): readonly CatalogEntry[] {
   if (!entries.some(({ server }) => isTenantServer(server))) return entries;
   const shared = entries.filter(({ server }) => !isTenantServer(server));
   const names = new Set(shared.map(({ server }) => server));
   const own = entries
-    .filter(({ server }) => isTenantServer(server) && tenantOf(server) === tenant && !names.has(ownId(server)))
+    .filter(
+      ({ server }) => isTenantServer(server) && tenantOf(server) === tenant && !names.has(ownId(server)),
+    )
     .map((entry) => ({ ...entry, server: ownId(entry.server) }));
   return [...shared, ...own].toSorted((left, right) => (left.server < right.server ? -1 : 1));
 }
