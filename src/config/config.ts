@@ -54,7 +54,7 @@ export interface Config extends PlainSections, ModelConfig {
   telemetry: TelemetryConfig;
   /** Seal the logins at MCP servers; the first seals, each opens. Empty: no login can be stored. */
   tokenKeys: readonly Buffer[];
-  /** What tenants may add while the installation runs; null: nothing. */
+  /** Limits of the servers that tenants may add; null: they may add none. */
   runtimeServerRules: RuntimeServerRules | null;
   /** The keys of workers for what clients encrypt; null: none. */
   encryption: EncryptionConfig | null;

@@ -127,7 +127,7 @@ function servedIn(
   mcpServers: Map<string, ServerConfig>,
   { worker, servers, onError, put, drop }: ServedIn,
 ): ServedServers {
-  /** Lanes that are served, each with the timer that leaves it; undefined: its server is there. */
+  /** Lanes that are served, each with the timer that leaves it; undefined: its server exists. */
   const lanes = new Map<string, NodeJS.Timeout | undefined>();
 
   async function leave(key: string): Promise<void> {

@@ -76,7 +76,7 @@ export function createServerStore({ connection, keys, seal, most, confirm }: Ser
       const text = await connection.hget(keys.runtimeServersOf(tenant)[0], name);
       return text === null ? null : stored(tenant, name, text);
     },
-    /** By name. */
+    /** Servers of a tenant by name. */
     async all(tenant: string): Promise<ReadonlyMap<string, StoredServer>> {
       const texts = Object.entries(await connection.hgetall(keys.runtimeServersOf(tenant)[0]));
       const servers = texts.map(([name, text]) => [name, stored(tenant, name, text)] as const);

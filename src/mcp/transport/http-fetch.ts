@@ -75,8 +75,7 @@ export function createHttpFetch({
     pace.received(events);
     return pace.restMs();
   };
-  const checked =
-    privateAddresses === undefined ? null : checkedFetch(privateAddresses ? null : PUBLIC_ONLY);
+  const checked = privateAddresses === undefined ? null : checkedFetch(privateAddresses ? null : PUBLIC_ONLY);
   return async (url, init) => {
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
