@@ -9,6 +9,7 @@ import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
 import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
 import { createServerService } from '../features/runtime-servers/server-service.ts';
 import { createServerStore, type ServerStore } from '../features/runtime-servers/server-store.ts';
+import type { Audit } from '../http/access/audit.ts';
 import { currentCaller } from '../http/access/caller.ts';
 import { createMcpPool, type McpPoolOptions } from '../mcp/pool.ts';
 import { createSeal } from '../mcp/oauth/seal.ts';
@@ -54,6 +55,7 @@ function optionsOf(key: string, server: McpServerConfig, config: Config): McpSer
 export function runtimeServersOf(
   store: Store,
   config: Config,
+  audit: Audit,
 ): ((tenant: string) => RuntimeServerClient) | undefined {
   const { runtimeServerRules: rules } = config;
   if (rules === null) return undefined;
@@ -63,6 +65,7 @@ export function runtimeServersOf(
     catalog: store.catalog.published.tools,
     ofFile: new Set(config.mcpServers.keys()),
     caller: () => currentCaller()?.name ?? null,
+    noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),
     optionsOf: (key, server) => optionsOf(key, server, config),
   });
 }
@@ -150,7 +153,6 @@ function servedIn(
     async remove(key) {
       mcpServers.delete(key);
       drop(key);
-      const leaving = setTimeout(() => void leave(key).catch(onError), LINGER_MS).unref();
       if (lanes.has(key)) {
         clearTimeout(lanes.get(key));
         lanes.set(key, setTimeout(() => void leave(key).catch(onError), LINGER_MS).unref());

@@ -127,7 +127,6 @@ function leafFaults(
     return [{ path, message: 'names a variable: only headers, bearer_token and env may' }];
   if (text.replaceAll(VARIABLE, '').includes('${'))
     return [{ path, message: 'has a placeholder that is not ${NAME}' }];
-  // @guard runtime-variable
   const refused = names.filter((name) => !rules.mayName(name, tenant, hosts));
   return refused.map((name) => ({
     path,

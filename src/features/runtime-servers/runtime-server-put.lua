@@ -10,7 +10,6 @@
 local SERVERS, STATE, PACE = KEYS[1], KEYS[2], KEYS[3]
 local known = redis.call('HGET', SERVERS, ARGV[2])
 local version = known and string.match(known, '^(%d+) ') or ''
--- @guard runtime-server-version
 if version ~= ARGV[4] then
   return { 'conflict' }
 end

@@ -2,6 +2,7 @@
 // server that the rules do not allow, nor shows a literal secret.
 import type { RuntimeServerRules } from '../../config/runtime-servers.ts';
 import type { McpServerConfig } from '../../config/servers.ts';
+import type { AuditedAction } from '../../contract/access/audit.ts';
 import { refusedAt } from '../../contract/json/field-error.ts';
 import { readBody, readInput } from '../../contract/json/read-input.ts';
 import { type FieldError, DirectiveRefused, problem, type ProblemCode } from '../../contract/problem.ts';
@@ -35,9 +36,11 @@ const LONGEST_DESCRIPTION = 500;
 export interface ServerServiceParts {
   readonly store: ServerStore;
   readonly rules: RuntimeServerRules;
-  readonly catalog: Pick<ToolCatalog, 'read' | 'publish' | 'forget'>;
+  readonly catalog: Pick<ToolCatalog, 'read' | 'introduce' | 'forget'>;
   /** Servers of the configuration file. */
   readonly ofFile: ReadonlySet<string>;
+  /** Does a change, noted in the audit before it; a refused one is not noted. */
+  noted<T>(action: AuditedAction, name: string, work: () => Promise<T>): Promise<T>;
   /** Name of the key of the caller; null: no key is required. */
   caller(): string | null;
   optionsOf(key: string, config: McpServerConfig): McpServerOptions;
@@ -71,14 +74,14 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
     requireAllowed(parts, tenant, name, definition);
     const by = parts.caller();
     const isSealed = store.canSeal;
-    const stored = await store.put(tenant, name, { definition, isSealed, by, over: version ?? null });
-    if (stored.kind === 'conflict') throw conflict(name, before);
-    if (stored.kind === 'full') throw refused('servers_full', 'Remove a server before another is added.');
-    if (stored.kind === 'paced') throw paced(stored.afterMs);
+    await parts.noted('put_server', name, async () => {
+      const stored = await store.put(tenant, name, { definition, isSealed, by, over: version ?? null });
+      if (stored.kind === 'conflict') throw conflict(name, before);
+      if (stored.kind === 'full') throw refused('servers_full', 'Remove a server before another is added.');
+      if (stored.kind === 'paced') throw paced(stored.afterMs);
+    });
     // Known by name before a worker has followed, so that a call waits for it.
-    const key = tenantServer(tenant, name);
-    if (before === null)
-      await catalog.publish({ server: key, status: 'connecting', tools: [], updatedAt: Date.now() });
+    await catalog.introduce(tenantServer(tenant, name));
     return view(name, await found(name));
   }
 
@@ -87,8 +90,10 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
     const server = await found(name);
     if (version !== undefined && version !== server.version) throw conflict(name, server);
     const last = await view(name, server);
-    const verdict = await store.remove(tenant, name, server.version);
-    if (verdict === 'conflict') throw conflict(name, server);
+    await parts.noted('remove_server', name, async () => {
+      const verdict = await store.remove(tenant, name, server.version);
+      if (verdict === 'conflict') throw conflict(name, server);
+    });
     await catalog.forget(tenantServer(tenant, name));
     return last;
   }
@@ -104,7 +109,8 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
       throw new ServiceUnavailable('Other servers are being tested', { retryAfterMs: 1_000 });
     limits.tests += 1;
     try {
-      const probe = await probeServer(parts.optionsOf(name, config), { limitMs: TEST_MS });
+      const options = parts.optionsOf(name, config);
+      const probe = await parts.noted('test_server', name, () => probeServer(options, { limitMs: TEST_MS }));
       return testOf(name, probe);
     } finally {
       limits.tests -= 1;

@@ -3,7 +3,6 @@
 import { bulkDecisionBodySchema, decideEach } from '../../contract/run/bulk-decision.ts';
 import { readBody } from '../../contract/json/read-input.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AuditedAction } from '../../contract/access/audit.ts';
 import type { Scope } from '../../contract/access/access.ts';
 import type { BudgetListing, ListedBudget } from '../../contract/model/budget-listing.ts';
 import type { Spender } from '../../contract/model/budget.ts';
@@ -165,7 +164,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.drainWorker(id, drain),
       );
     },
-    servers: guardServers(client.servers, audit),
+    servers: guardServers(client.servers),
     runs: answeredRuns(guardRuns(client, audit, spend), client),
     schedules: takingShown(
       guardSchedules(readings.schedules, {
@@ -180,14 +179,17 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
 }
 
 /** Definitions hold addresses and names of variables: only administrators of the tenant read and change them. */
-function guardServers(servers: DirectiveClient['servers'], audit: Audit): DirectiveClient['servers'] {
-  const around = async <T>(action: AuditedAction, name: string, work: () => Promise<T>): Promise<T> =>
-    audit.around(requireCaller('admin'), action, { target: name }, work);
+function guardServers(servers: DirectiveClient['servers']): DirectiveClient['servers'] {
+  const asAdmin = async <T>(work: () => Promise<T>): Promise<T> => {
+    requireCaller('admin');
+    return work();
+  };
   return {
-    ...servers,
-    put: async (name, body) => around('put_server', name, () => servers.put(name, body)),
-    remove: async (name, query) => around('remove_server', name, () => servers.remove(name, query)),
-    test: async (name, body) => around('test_server', name, () => servers.test(name, body)),
+    list: async () => asAdmin(() => servers.list()),
+    get: async (name) => asAdmin(() => servers.get(name)),
+    put: async (name, body) => asAdmin(() => servers.put(name, body)),
+    remove: async (name, query) => asAdmin(() => servers.remove(name, query)),
+    test: async (name, body) => asAdmin(() => servers.test(name, body)),
   };
 }
 

@@ -80,7 +80,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
-    servers: runtimeServersOf(store, config),
+    servers: runtimeServersOf(store, config, audit),
     charge,
     owner: () => ownerOf(currentCaller()),
   });

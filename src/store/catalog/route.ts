@@ -178,7 +178,6 @@ function toolRoute({ tool_name, server, request_id: requestId }: ToolExec, known
   const target = targetOf(tool_name, server, viewOf(known, tenant));
   if (!('server' in target)) return { kind: 'ended', error: target };
   const own = tenantServer(tenant, target.server);
-  // @guard tenant-server-lane
   return { kind: 'lane', lane: toolLane(!known.has(target.server) && known.has(own) ? own : target.server) };
 }
 

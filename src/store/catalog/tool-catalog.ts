@@ -72,13 +72,20 @@ export function createToolCatalog(
     return servers.filter((server) => !known.has(server));
   }
 
+  /** Makes a server known that a tenant has added, until a worker publishes it. */
+  async function introduce(server: string): Promise<void> {
+    const entry: CatalogEntry = { server, status: 'connecting', tools: [], updatedAt: Date.now() };
+    await connection.hsetnx(keys.catalog, server, JSON.stringify(entry));
+    await connection.pexpire(keys.catalog, FORGOTTEN_AFTER_MS);
+  }
+
   /** Forgets a server that a tenant has removed. */
   async function forget(server: string): Promise<void> {
     await connection.hdel(keys.catalog, server);
     await connection.publish(keys.catalogChanges, server);
   }
 
-  return { publish, read, present, forget, deregister: presence.deregister };
+  return { publish, read, present, introduce, forget, deregister: presence.deregister };
 }
 
 /** A server that a tenant has added is known before a worker serves it; when it is removed, so is its entry. */

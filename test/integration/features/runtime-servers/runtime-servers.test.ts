@@ -3,11 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
 import type { DirectiveClient } from '../../../../src/contract/directive/directive-client.ts';
+import { cliFolder } from '../../../support/cli.ts';
+import { runCommand } from '../../../support/command.ts';
 import { eventually, untilHolds } from '../../../support/eventually.ts';
 import { startLegacyPeer } from '../../../support/mcp-servers.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -88,14 +91,18 @@ const scene = shared(async () => {
   const of = async (tenant: string) => {
     const { key } = await admin.create({ name: `key of ${tenant}`, tenant, scopes: [...SCOPES] });
     const how = { baseUrl: api.url, apiKey: key };
-    return { client: createHttpClient(how), keys: createAccessClient(how) };
+    return { key, client: createHttpClient(how), keys: createAccessClient(how) };
   };
-  const [{ client: acme, keys: acmeKeys }, { client: globex }] = [await of('acme'), await of('globex')];
+  const [{ client: acme, keys: acmeKeys, key: acmeKey }, { client: globex }] = [
+    await of('acme'),
+    await of('globex'),
+  ];
   const peer = await startLegacyPeer();
   return {
     api,
     acme,
     acmeKeys,
+    acmeKey,
     globex,
     peer,
     restartWorker: async (meanwhile: () => Promise<void>) => {
@@ -230,9 +237,48 @@ describe('a server that a tenant adds at runtime', () => {
     expect(tested).toMatchObject({ ok: true, more: 0, tools: [{ name: 'crm.who', effect: 'read' }] });
     const failed = await acme.servers.test('crm', { server: { url: 'http://127.0.0.1:9/mcp' } });
     expect(failed).toMatchObject({ ok: false, tools: [] });
-    const { entries } = await acmeKeys.audit();
-    const noted = entries.map(({ action, target, by }) => [action, target, by.tenant]);
-    expect(noted).toEqual(expect.arrayContaining([['test_server', 'crm', 'acme']]));
+    const noted = async (log: 'changes' | 'submissions') =>
+      (await acmeKeys.audit({ log })).entries.map(({ action, target, by }) => [action, target, by.tenant]);
+    expect(await noted('submissions')).toContainEqual(['test_server', 'crm', 'acme']);
+    const changes = await noted('changes');
+    expect(changes).toContainEqual(['put_server', 'moved', 'acme']);
+    expect(changes).toContainEqual(['remove_server', 'moved', 'acme']);
+    // Neither the repeat nor the refusal changed anything.
+    expect(changes.filter(([action, name]) => action === 'put_server' && name === 'moved')).toHaveLength(2);
+  });
+
+  test('is added, listed, tested and removed at the terminal', async () => {
+    const { api, acmeKey } = scene;
+    await using crm = await startHolder('from the terminal');
+    const folder = await cliFolder({ 'typed.json': { url: crm.url, bearer_token: 'a-literal-secret' } });
+    const run = async (...args: string[]) =>
+      runCommand(['servers', ...args], api.url, { ADJUTANT_API_KEY: acmeKey });
+    const file = join(folder, 'typed.json');
+    expect((await run('test', file)).stdout).toContain('test.who');
+    expect(await run('add', 'typed', file)).toMatchObject({ code: 0 });
+    const listed = (await run('list')).stdout;
+    expect(listed).toMatch(/typed +\d+ +(connecting|ready)/);
+    expect(listed).not.toContain('a-literal-secret');
+    expect((await run('remove', 'typed')).stdout).toContain('typed is removed');
+    expect(await run('remove', 'typed')).toMatchObject({ code: 1 });
+  });
+
+  test('is refused by name, by file, and with a literal secret that nothing would seal', async () => {
+    const { acme } = scene;
+    const put = async (client: DirectiveClient, name: string, more = {}) =>
+      client.servers.put(name, { server: { url: 'http://127.0.0.1:9/mcp', ...more } }).then(
+        () => 'done',
+        (error: { problem?: { code?: string } }) => error.problem?.code,
+      );
+    expect(await put(acme, 'peer')).toBe('id_conflict');
+    for (const name of ['a/b', 'a~b', 'n'.repeat(300), '..'])
+      expect(await put(acme, name)).toMatch(/bad_request|invalid|not_found/);
+    const config = { runtime_servers: { enabled: true, private_addresses: true } };
+    await using keyless = await startService({ redisUrl: redis.url, roles: { api: true }, config });
+    const client = createHttpClient({ baseUrl: keyless.url });
+    expect(await put(client, 'crm', { bearer_token: 'a-literal-secret' })).toBe('bad_request');
+    expect(await put(client, 'crm')).toBe('done');
+    await client.close();
   });
 
   test('is refused where the operator has not enabled it', async () => {
