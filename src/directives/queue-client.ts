@@ -36,6 +36,7 @@ import { answeredRuns } from '../contract/run/run-answer.ts';
 import type { ScheduleClient } from '../contract/schedule/schedule.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
+import { isLaneSeen } from '../store/catalog/route.ts';
 import { entriesFor, toolListing } from '../store/catalog/tool-catalog.ts';
 import { wholeResults } from '../store/request/whole-result.ts';
 import type * as z from 'zod';
@@ -243,7 +244,7 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
       ),
     budgets: () => whileAvailable(() => parts.budgets(tenant)),
     serverOutput: (server) => whileAvailable(() => outputOf(parts, server)),
-    workers: () => whileAvailable(() => listWorkers(catalog.workers)),
+    workers: () => whileAvailable(() => listWorkers(catalog.workers, tenant)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),
   };
@@ -355,8 +356,15 @@ function createCallDecision({ journal, answer }: DecideCallParts) {
   };
 }
 
-export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {
-  return { workers: (await workers.read()).map(listed) };
+export async function listWorkers(
+  workers: Pick<Workers, 'read'>,
+  tenant: string = DEFAULT_TENANT,
+): Promise<WorkerListing> {
+  const seen = ({ lanes, ...worker }: PresentWorker): PresentWorker => ({
+    ...worker,
+    lanes: lanes?.filter(({ name }) => isLaneSeen(name, tenant)) ?? null,
+  });
+  return { workers: (await workers.read()).map((worker) => listed(seen(worker))) };
 }
 
 /** Refused where there is no such process, and where it has no work that it could stop taking. */

@@ -1,6 +1,6 @@
 // Lists the known lanes with their load, and those that wait for an unreachable server. Never opens a lane that no
 // submission could use.
-import { DEFAULT_TENANT, tenantOf } from '../contract/access/tenant.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { LaneListing, ListedLane } from '../contract/request/lane-listing.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import { waitOf } from '../contract/request/waiting.ts';
@@ -9,7 +9,7 @@ import type { LaterIndex } from '../store/index/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { heardIn, type PresentWorker, SILENT_MS } from '../store/catalog/workers.ts';
-import { customLane, isTenantServer, isWebhookLane, toolLane } from '../store/catalog/route.ts';
+import { customLane, isLaneSeen, isWebhookLane, toolLane } from '../store/catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 
@@ -35,7 +35,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     parts.later?.counts(),
   ]);
   const names = [
-    ...[...servers.keys()].filter((server) => isSeen(server, parts.tenant)).map(toolLane),
+    ...[...servers.keys()].map(toolLane).filter((lane) => isLaneSeen(lane, parts.tenant)),
     ...[...models.providers.keys()].map(modelLane),
     ...parts.kinds.map(customLane),
     RUN_LANE,
@@ -54,10 +54,6 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     [names, deliveries].map(async (each) => Promise.all(each.map(look))),
   );
   return { lanes: [...(all ?? []), ...(delivering ?? []).filter(isInUse)] };
-}
-
-function isSeen(server: string, tenant: string): boolean {
-  return tenant === DEFAULT_TENANT || !isTenantServer(server) || tenantOf(server) === tenant;
 }
 
 function webhookLanesOf(workers: readonly PresentWorker[]): string[] {

@@ -63,6 +63,7 @@ export function runtimeServersOf(
     store: storeOf(store, config),
     rules,
     catalog: store.catalog.published.tools,
+    renewKnown: store.catalog.renewServers,
     ofFile: new Set(config.mcpServers.keys()),
     caller: () => currentCaller()?.name ?? null,
     noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),

@@ -37,6 +37,8 @@ export interface ServerServiceParts {
   readonly store: ServerStore;
   readonly rules: RuntimeServerRules;
   readonly catalog: Pick<ToolCatalog, 'read' | 'introduce' | 'forget'>;
+  /** Has the calls of this process know of a change at once. */
+  renewKnown(): Promise<unknown>;
   /** Servers of the configuration file. */
   readonly ofFile: ReadonlySet<string>;
   /** Does a change, noted in the audit before it; a refused one is not noted. */
@@ -82,6 +84,7 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
     });
     // Known by name before a worker has followed, so that a call waits for it.
     await catalog.introduce(tenantServer(tenant, name));
+    await parts.renewKnown();
     return view(name, await found(name));
   }
 
@@ -95,6 +98,7 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
       if (verdict === 'conflict') throw conflict(name, server);
     });
     await catalog.forget(tenantServer(tenant, name));
+    await parts.renewKnown();
     return last;
   }
 

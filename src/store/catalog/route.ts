@@ -1,6 +1,6 @@
 // Decides which lane serves a directive, from its fields and the known servers and models.
 // Must never do I/O: what is known is passed in.
-import { TENANT_MARK, ownId, tenantOf } from '../../contract/access/tenant.ts';
+import { DEFAULT_TENANT, ownId, TENANT_MARK, tenantOf } from '../../contract/access/tenant.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
@@ -57,6 +57,13 @@ export function tenantServer(tenant: string, name: string): string {
 /** Whether the key is that of a server that some tenant has added. */
 export function isTenantServer(server: string): boolean {
   return server.includes(TENANT_MARK);
+}
+
+/** Whether a tenant may know that there is such a lane: those of servers that others have added are for operators. */
+export function isLaneSeen(lane: string, tenant: string): boolean {
+  const server = serverOf(lane);
+  if (server === null || tenant === DEFAULT_TENANT || !isTenantServer(server)) return true;
+  return tenantOf(server) === tenant;
 }
 
 /** Those that a tenant may call, by the names that it knows. A name of a file wins over the same name of a tenant. */

@@ -147,7 +147,9 @@ describe('a server that a tenant adds at runtime', () => {
     await expect(
       globex.submit({ type: 'tool_exec', tool_name: 'who', server: 'acme~crm', arguments: {} } as never),
     ).rejects.toMatchObject({ problem: { code: 'invalid_body' } });
-    expect((await globex.lanes()).lanes.map(({ name }) => name)).not.toContain('tool.acme~crm');
+    const others = JSON.stringify([await globex.lanes(), await globex.workers()]);
+    expect(others).not.toContain('acme~');
+    expect(JSON.stringify(await acme.lanes())).toContain('tool.acme~crm');
     await expect(globex.servers.get('crm')).rejects.toMatchObject({ problem: { code: 'not_found' } });
 
     // The secret is in none of the keys of the installation, nor in what administrators read.
