@@ -70,7 +70,7 @@ export function callOf<Name extends OperationName>(exchanger: Exchanger, name: N
   return call as unknown as Call<Name>;
 }
 
-type Group = 'runs' | 'schedules' | 'keys';
+type Group = 'runs' | 'schedules' | 'servers' | 'keys';
 
 /** Client methods of all calls of a group, by their names without that of the group. */
 export function callsOf<G extends Group>(

@@ -121,6 +121,7 @@ export function createHttpClient(options: PlainClientOptions): DirectiveClient {
     drainWorker: async (id, drain = true) => (drain ? drainWorker(id) : resumeWorker(id)),
     runs: answeredRuns(callsOf(exchanger, 'runs'), { signals, request }),
     schedules: callsOf(exchanger, 'schedules'),
+    servers: callsOf(exchanger, 'servers'),
     close: async () => closed.abort(),
   };
 }

@@ -11,6 +11,7 @@ import { fileSchema, wholeSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
+import { type RuntimeServerRules, runtimeServerRules } from './runtime-servers.ts';
 import { otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/json/field-error.ts';
 import { isObject, ownMember } from '../contract/json/json-object.ts';
@@ -33,6 +34,8 @@ export interface Config extends PlainSections, ModelConfig {
   redisUrl: string | undefined;
   /** Key prefix of this installation. */
   prefix: string;
+  /** Patterns of the lanes that this process serves. Default: all. */
+  lanePatterns?: readonly string[] | undefined;
   /** The lanes of webhooks that this process serves. Default: all. */
   deliversTo?: ReadonlySet<string> | undefined;
   host: string;
@@ -51,6 +54,8 @@ export interface Config extends PlainSections, ModelConfig {
   telemetry: TelemetryConfig;
   /** Seal the logins at MCP servers; the first seals, each opens. Empty: no login can be stored. */
   tokenKeys: readonly Buffer[];
+  /** Limits of the servers that tenants may add; null: they may add none. */
+  runtimeServerRules: RuntimeServerRules | null;
   /** The keys of workers for what clients encrypt; null: none. */
   encryption: EncryptionConfig | null;
 }
@@ -126,6 +131,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     ),
     telemetry: telemetryOf(telemetry, variables),
     tokenKeys: variables.ADJUTANT_TOKEN_KEY,
+    runtimeServerRules: runtimeServerRules(sections.runtime_servers, withoutEmpty(environment)),
     encryption: encryptionOf(encryption, environment),
   };
 }

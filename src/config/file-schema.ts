@@ -10,6 +10,7 @@ import { modelSections } from './models.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
 import { policyFaults, policySections } from './policy.ts';
+import { runtimeServerSections } from './runtime-servers.ts';
 import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
@@ -129,6 +130,7 @@ export const fileSchema = z.strictObject({
   ...budgetSections,
   ...flowSections,
   ...policySections,
+  ...runtimeServerSections,
   ...webhookSections,
 });
 

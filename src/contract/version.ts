@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '4bc98e57ae42ba909e443a978c081af49e98077b563366f02fcd01bbc8cd5116';
+export const CONTRACT_SHA256 = 'd176e142cf679fdda344f7df49b9af25a26f7c680e13f046594754db39498881';

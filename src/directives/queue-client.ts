@@ -36,7 +36,8 @@ import { answeredRuns } from '../contract/run/run-answer.ts';
 import type { ScheduleClient } from '../contract/schedule/schedule.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
 import type { Catalog } from '../store/catalog/catalog.ts';
-import { toolListing } from '../store/catalog/tool-catalog.ts';
+import { isLaneSeen } from '../store/catalog/route.ts';
+import { entriesFor, toolListing } from '../store/catalog/tool-catalog.ts';
 import { wholeResults } from '../store/request/whole-result.ts';
 import type * as z from 'zod';
 import { createRepeats } from './change/again.ts';
@@ -57,6 +58,7 @@ import { type FindArchived, type Reads, withArchived } from './read/archived-rea
 import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
+import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
 import type { SeenRun } from './read/views.ts';
@@ -142,6 +144,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   output(server: string): Promise<ServerOutput>;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
+  /** Servers that a tenant adds while the installation runs. Default: each call is refused. */
+  servers?: ((tenant: string) => RuntimeServerClient) | undefined;
   /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
   isFiring?: boolean | undefined;
   /** Closes what the client was built on. */
@@ -198,10 +202,13 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   );
   const lists = {
     ...listsOf(parts.lists, tenant),
+    servers: (parts.servers ?? noServers)(tenant),
     schedules,
     agents: () => parts.runs.agents(),
     tools: (which: Parameters<DirectiveClient['tools']>[0]) =>
-      whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
+      whileAvailable(async () =>
+        toolListing(entriesFor(await catalog.published.tools.read(), tenant), which),
+      ),
   };
   return {
     ...submissions,
@@ -232,12 +239,12 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         listLanes({
           ...parts,
           kinds: [...(parts.parsing.customTypes?.keys() ?? [])],
-          withWebhooks: tenant === DEFAULT_TENANT,
+          tenant,
         }),
       ),
     budgets: () => whileAvailable(() => parts.budgets(tenant)),
     serverOutput: (server) => whileAvailable(() => outputOf(parts, server)),
-    workers: () => whileAvailable(() => listWorkers(catalog.workers)),
+    workers: () => whileAvailable(() => listWorkers(catalog.workers, tenant)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),
   };
@@ -250,6 +257,17 @@ async function outputOf({ catalog, output }: QueueClientParts, server: string): 
   const entries = await catalog.published.tools.read();
   if (entries.some((entry) => entry.server === server)) return found;
   throw new DirectiveRefused(problem('not_found', { detail: `There is no MCP server ${server}.` }));
+}
+
+/** Throws `DirectiveRefused` (`not_found`). */
+async function refusedServers(): Promise<never> {
+  const detail = 'Servers are not added at runtime here: the section runtime_servers is not enabled.';
+  return Promise.reject(new DirectiveRefused(problem('not_found', { detail })));
+}
+
+function noServers(): RuntimeServerClient {
+  const [list, get, put, remove, test] = Array.from({ length: 5 }, () => refusedServers);
+  return { list, get, put, remove, test } as RuntimeServerClient;
 }
 
 function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): RunCalls {
@@ -338,8 +356,15 @@ function createCallDecision({ journal, answer }: DecideCallParts) {
   };
 }
 
-export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {
-  return { workers: (await workers.read()).map(listed) };
+export async function listWorkers(
+  workers: Pick<Workers, 'read'>,
+  tenant: string = DEFAULT_TENANT,
+): Promise<WorkerListing> {
+  const seen = ({ lanes, ...worker }: PresentWorker): PresentWorker => ({
+    ...worker,
+    lanes: lanes?.filter(({ name }) => isLaneSeen(name, tenant)) ?? null,
+  });
+  return { workers: (await workers.read()).map((worker) => listed(seen(worker))) };
 }
 
 /** Refused where there is no such process, and where it has no work that it could stop taking. */

@@ -263,7 +263,7 @@ function isNotStreamable(error: unknown): boolean {
 }
 
 function createSseTransport(
-  { url, headers }: HttpTransportOptions,
+  { url, headers, privateAddresses }: HttpTransportOptions,
   tokens: TokenSource | null = null,
 ): Transport {
   const guard = createAnswerGuard();
@@ -274,6 +274,7 @@ function createSseTransport(
       tokens,
       createHttpFetch({
         pace: createPace(),
+        privateAddresses,
         answersElsewhere: true,
         onRefused: (message) => answerRefused(transport, message),
       }),

@@ -12,14 +12,14 @@ import { createKnownSecrets, type KnownSecrets } from '../contract/json/secret-t
 import { secretsOfServer } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
-import type { ToolFault } from './tools/tool-definition.ts';
+import type { ToolDefinition, ToolFault } from './tools/tool-definition.ts';
 import { readTools } from './tools/tool-watch.ts';
 
 export type Probe =
   | {
       readonly ok: true;
       readonly transport: Session['transportKind'];
-      readonly tools: number;
+      readonly tools: readonly ToolDefinition[];
       readonly faults: readonly ToolFault[];
       readonly connectMs: number;
       /** For one reading of the whole list. */
@@ -82,7 +82,7 @@ async function listed(session: Session, server: string, signal: AbortSignal, hid
   const list = await readTools({ session, server, previous: null, signal, logger: SILENT, schemas, hide });
   const listMs = performance.now() - startedAt;
   const { definitions, faults } = list;
-  return { ok: true, transport: session.transportKind, tools: definitions.length, faults, listMs } as const;
+  return { ok: true, transport: session.transportKind, tools: definitions, faults, listMs } as const;
 }
 
 function unreadable(why: string): ConnectFault {

@@ -20,6 +20,8 @@ export interface HttpTransportOptions {
   readonly kind: 'http';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Absent: every address, and redirects are followed. Else whether it may have an address that is not on the public internet; redirects are not followed. */
+  readonly privateAddresses?: boolean;
   /** How this process gets a token for the server. Default: it needs none beside the headers. */
   readonly auth?: OAuthOptions;
 }

@@ -1,5 +1,6 @@
 // The data, options and id of a BullMQ job: its directive, and the facts for a dashboard. Never holds arguments,
 // context or secrets, nor anything that the journal does not hold: a job may be lost, and enqueued again at any time.
+import { ownId } from '../contract/access/tenant.ts';
 import { hash } from 'node:crypto';
 import { DEFAULT_PRIORITY } from '../contract/directive/flow.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -116,7 +117,7 @@ function servedBy(
   if (model !== undefined) return { model };
   const name = given['tool_name'];
   if (type !== 'tool_exec' || typeof name !== 'string') return {};
-  const server = lane?.startsWith(TOOL_LANE) ? `${lane.slice(TOOL_LANE.length)}.` : '';
+  const server = lane?.startsWith(TOOL_LANE) ? `${ownId(lane.slice(TOOL_LANE.length))}.` : '';
   return { tool: name.startsWith(server) ? name : `${server}${name}` };
 }
 

@@ -1,5 +1,6 @@
 // Lists the known lanes with their load, and those that wait for an unreachable server. Never opens a lane that no
 // submission could use.
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { LaneListing, ListedLane } from '../contract/request/lane-listing.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import { waitOf } from '../contract/request/waiting.ts';
@@ -8,7 +9,7 @@ import type { LaterIndex } from '../store/index/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { heardIn, type PresentWorker, SILENT_MS } from '../store/catalog/workers.ts';
-import { customLane, isWebhookLane, toolLane } from '../store/catalog/route.ts';
+import { customLane, isLaneSeen, isWebhookLane, toolLane } from '../store/catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 
@@ -21,8 +22,8 @@ export interface LaneListParts {
   gates?: Pick<GateLooks, 'counts'> | undefined;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
-  /** Whether lanes of deliveries are listed while something is in them: their names are the operator's. */
-  withWebhooks: boolean;
+  /** The tenant that sees the list: `default` sees the lanes of servers of all tenants, and those of deliveries while something is in them. */
+  tenant: string;
 }
 
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
@@ -34,7 +35,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     parts.later?.counts(),
   ]);
   const names = [
-    ...[...servers.keys()].map(toolLane),
+    ...[...servers.keys()].map(toolLane).filter((lane) => isLaneSeen(lane, parts.tenant)),
     ...[...models.providers.keys()].map(modelLane),
     ...parts.kinds.map(customLane),
     RUN_LANE,
@@ -48,7 +49,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
       workers: workersOf(name, workers),
       later: later?.get(name) ?? 0,
     });
-  const deliveries = parts.withWebhooks ? webhookLanesOf(workers) : [];
+  const deliveries = parts.tenant === DEFAULT_TENANT ? webhookLanesOf(workers) : [];
   const [all, delivering] = await Promise.all(
     [names, deliveries].map(async (each) => Promise.all(each.map(look))),
   );

@@ -3,7 +3,7 @@
 import { currentSpender } from '../http/access/caller.ts';
 import { budgetSettings } from '../config/budgets.ts';
 import { requiresEncryption } from '../config/encryption.ts';
-import { toolLane } from '../store/catalog/route.ts';
+import { isTenantServer, toolLane } from '../store/catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import { submittableTypes } from '../agents/core/directive-exec.ts';
@@ -18,6 +18,9 @@ export interface ClientSettings {
   readonly onError: (error: Error) => void;
 }
 
+/** Directives that may wait in the lane of a server that a tenant has added. */
+const MOST_QUEUED = 10_000;
+
 export function clientOptions({ config, modules, preparer, onError }: ClientSettings): ClientOptions {
   const { budgets, encryption, limits, mcpServers, providers, telemetry } = config;
   const limitOf = new Map([
@@ -31,7 +34,7 @@ export function clientOptions({ config, modules, preparer, onError }: ClientSett
     requestBytes: limits.request_bytes,
     totalBytes: limits.total_bytes,
     maxDirectives: limits.batch,
-    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
+    maxQueuedIn: (lane) => limitOf.get(lane) ?? (isTenantServer(lane) ? MOST_QUEUED : null),
     maxOpen: limits.max_open,
     budgets: budgetSettings(budgets),
     caller: currentSpender,

@@ -45,6 +45,7 @@ import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
+import { runtimeServing } from './runtime-servers.ts';
 import { createRetention } from './retention.ts';
 import type { Roles } from './roles/roles.ts';
 import { listKeepers } from './search.ts';
@@ -80,9 +81,12 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
-  const adapters = roles.worker ? createAdapters({ ...shared, logins, onOutput: output.add }) : null;
+  const own = roles.worker ? createAdapters({ ...shared, logins, onOutput: output.add }) : null;
+  const runtime =
+    own && config.runtime_servers.enabled ? runtimeServing(own, { ...shared, onOutput: output.add }) : null;
+  const adapters = runtime?.adapters ?? own;
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
-  const execution = work && adapters ? createExecution(work, adapters, shared) : null;
+  const execution = work && adapters ? createExecution(work, adapters, { ...shared, ...runtime }) : null;
   const registry = createRegistry([
     emitToolError,
     emitToolResult,
@@ -111,6 +115,9 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     ...writesOutput,
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
+    ...(runtime && work && worker && execution
+      ? [runtime.follow(work, redis.open('subscriber'), { worker: worker.worker, ...execution })]
+      : []),
     ...(api ? [api, ...api.parts] : []),
     ...(probes ? [probes] : []),
     ...(presence ? [presence.present] : []),

@@ -113,6 +113,10 @@ export interface KeySpace {
   foreignRun(digest: string): [state: string, results: string];
   /** String: nothing is sent to this address of a caller. */
   gone(digest: string): string;
+  /** Hash: revisions and number of the servers that tenants have added, in one slot with them. */
+  readonly runtimeServers: string;
+  /** [hash of the servers that a tenant has added, string: number of its changes in this minute]. */
+  runtimeServersOf(tenant: string): [servers: string, pace: string];
   /** Channel on which changes of the API keys are announced. */
   readonly accessChanges: string;
   /** Channel on which changes of the published tools and agents are announced. */
@@ -186,6 +190,11 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     foreignRun: (digest) => {
       const tag = `${prefix}:{foreign:${digest}}`;
       return [`${tag}:state`, `${tag}:results`];
+    },
+    runtimeServers: `${prefix}:{runtime-servers}:state`,
+    runtimeServersOf: (tenant) => {
+      const tag = `${prefix}:{runtime-servers}`;
+      return [`${tag}:of:${tenant}`, `${tag}:pace:${tenant}`];
     },
     gone: (digest) => `${prefix}:{webhooks}:gone:${digest}`,
     ...scheduleKeys(`${prefix}:{schedules}`),

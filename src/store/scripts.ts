@@ -93,6 +93,8 @@ export type ScriptName =
   | 'run-read'
   | 'run-resume'
   | 'run-start'
+  | 'runtime-server-put'
+  | 'runtime-server-remove'
   | 'sampling-reserve'
   | 'sampling-settle'
   | 'schedule-change'

@@ -109,7 +109,8 @@ function busyLane({ name, concurrency }: ServedLane, running: number, rates: Wor
 }
 
 export function createWorker(options: WorkerOptions) {
-  const { serves, onError } = options;
+  const { onError } = options;
+  const serves = [...options.serves];
   const { records, lanes, running, heartbeat, logger, reports } = options.attempt;
   const consumers = createLaneConsumers(onError, (lane) => options.attempt.breaker.downForMs(lane) !== null);
   const pauses = createLanePauses(onError);
@@ -131,6 +132,22 @@ export function createWorker(options: WorkerOptions) {
     for (const { name } of serves) reports.meters.served(name);
     const opened = serves.map((lane) => consumerOf(options, lane, { isOpen, handle }));
     await consumers.start(opened);
+  }
+
+  /** Takes jobs of another lane from now on, which has no limit over all workers. */
+  async function serve(lane: ServedLane): Promise<void> {
+    if (stopping) return;
+    serves.push(lane);
+    reports.meters.served(lane.name);
+    await consumers.start([consumerOf(options, lane, { isOpen, handle })]);
+  }
+
+  /** Takes no more jobs of a lane that `serve` added. Resolves when those that it had taken have ended. */
+  async function leave(name: string): Promise<void> {
+    const at = serves.findIndex((lane) => lane.name === name);
+    if (at !== -1) serves.splice(at, 1);
+    pauses.end(name);
+    await consumers.leave(name);
   }
 
   /**
@@ -168,6 +185,8 @@ export function createWorker(options: WorkerOptions) {
   return {
     name: 'worker',
     start,
+    serve,
+    leave,
     /** Attempts that have not been recorded yet. */
     inHand: inHand.total,
     /** The lanes that are served, and how many attempts of each run here. */
@@ -227,9 +246,14 @@ function createLaneConsumers(onError: (error: Error) => void, isDown: (lane: str
 
   return {
     async start(opened: readonly LaneConsumer[]): Promise<void> {
-      consumers.push(...opened.map(gated));
-      await Promise.all(consumers.map((each) => each.start()));
-      for (const each of consumers) if (draining || isDown(each.lane)) each.pause().catch(onError);
+      const added = opened.map(gated);
+      consumers.push(...added);
+      await Promise.all(added.map((each) => each.start()));
+      for (const each of added) if (draining || isDown(each.lane)) each.pause().catch(onError);
+    },
+    async leave(lane: string): Promise<void> {
+      const at = consumers.findIndex((each) => each.lane === lane);
+      if (at !== -1) await consumers.splice(at, 1)[0]?.stop();
     },
     of: (lane: string): LaneConsumer | undefined => consumers.find((each) => each.lane === lane),
     isDraining: (): boolean => draining,

@@ -3,7 +3,7 @@
 import { PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
 import { encodedMessages } from '../../contract/encrypted/encrypted-run.ts';
 import { isObject } from '../../contract/json/json-object.ts';
-import { ownId, scopedAs } from '../../contract/access/tenant.ts';
+import { ownId, scopedAs, tenantOf } from '../../contract/access/tenant.ts';
 import { expiredError } from '../../contract/directive/cancellation.ts';
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
@@ -19,7 +19,7 @@ import type { JsonObject, RunSpec, Transition } from './transition.ts';
 
 export interface BeginningParts extends BrokenRunParts {
   agents: Agents;
-  toolsOf: (agent: AgentDefinition) => Promise<ListedTool[]>;
+  toolsOf: (agent: AgentDefinition, tenant: string) => Promise<ListedTool[]>;
   conversations: ConversationJournal;
   runs: RunJournal;
   /** Asks another run to end in favour of this one. */
@@ -73,7 +73,7 @@ async function begun(
   agent: AgentDefinition,
   spec: RunSpec,
 ): Promise<Beginning> {
-  const setup = { agent, tools: await parts.toolsOf(agent) };
+  const setup = { agent, tools: await parts.toolsOf(agent, tenantOf(run.requestId)) };
   const begin = (): Transition => parts.core.begin(spec, setup, run.now);
   return { kind: 'begun', spec, transition: guarded(parts, run, begin, (end) => end) };
 }

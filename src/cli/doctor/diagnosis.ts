@@ -142,7 +142,7 @@ function reachedFinding(
 }
 
 function reached({ transport, tools, connectMs, listMs, login }: Extract<Probe, { ok: true }>): string {
-  const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;
+  const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
   const who = login === null ? '' : `, logged in ${loginText(login)}`;
   return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms${who}`;
 }

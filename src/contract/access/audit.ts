@@ -29,6 +29,9 @@ export const AUDITED_ACTIONS = [
   'resume_schedule',
   'trigger_schedule',
   'delete_schedule',
+  'put_server',
+  'remove_server',
+  'test_server',
 ] as const;
 
 /** Action that the audit log records. */

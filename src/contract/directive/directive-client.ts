@@ -1,5 +1,6 @@
 // The one interface through which programs use the service, over any transport. Has no method that only one transport
 // supports.
+import type { RuntimeServerClient } from '../tool/runtime-server.ts';
 import type { BulkDecision, BulkDecisionBody } from '../run/bulk-decision.ts';
 import type { AgentListing } from '../run/agent-listing.ts';
 import type { AgainBody, ForkBody, RepeatedRequest } from '../run/again.ts';
@@ -210,6 +211,9 @@ export interface DirectiveClient {
 
   /** Submissions by a cron expression or an interval. */
   readonly schedules: ScheduleClient;
+
+  /** Servers that the tenant adds while the installation runs. */
+  readonly servers: RuntimeServerClient;
 
   /** The agents that runs can use. */
   agents(): Promise<AgentListing>;

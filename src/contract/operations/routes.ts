@@ -25,6 +25,7 @@ export interface Route {
 const REQUEST = '/v1/requests/:request_id';
 const DIRECTIVE = `${REQUEST}/directives/:directive_id` as const;
 const SCHEDULE = '/v1/schedules/:schedule_id';
+const SERVER = '/v1/servers/:server_name';
 const RUN = '/v1/runs/:run';
 
 /** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
@@ -70,6 +71,11 @@ export const CALLS = {
   },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
+  'servers.list': { method: 'GET', path: '/v1/servers', scope: 'admin', ofTenant: true },
+  'servers.get': { method: 'GET', path: SERVER, scope: 'admin', ofTenant: true },
+  'servers.put': { method: 'PUT', path: SERVER, scope: 'admin', content: 'small' },
+  'servers.remove': { method: 'DELETE', path: SERVER, scope: 'admin', content: 'query' },
+  'servers.test': { method: 'POST', path: `${SERVER}/test`, scope: 'admin', content: 'small' },
   serverOutput: {
     method: 'GET',
     path: '/v1/servers/:server_name/stderr',

@@ -21,10 +21,19 @@ import { instantSchema } from '../identifiers.ts';
 import { laneListingSchema } from '../request/lane-listing.ts';
 import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
 import { serverOutputSchema } from '../tool/server-output.ts';
+import {
+  putServerBodySchema,
+  removeServerQuerySchema,
+  runtimeServerListingSchema,
+  runtimeServerSchema,
+  serverTestSchema,
+  testServerBodySchema,
+} from '../tool/runtime-server.ts';
 import { toolListingSchema } from '../tool/tool-listing.ts';
 import { workerDrainSchema, workerListingSchema } from '../request/worker-listing.ts';
 import { anyQuery, flag, type Operation, pageSize } from './operation.ts';
 
+const NEEDS_SECTION = 'Refused with 404 where the section `runtime_servers` is not enabled.';
 const NO_NEXT = 'must be the `next` of a page';
 const STREAM_ID = /^\d{1,20}-\d{1,20}$/;
 const LARGEST_PART = 2n ** 64n - 1n;
@@ -47,6 +56,46 @@ export const SERVICE_OPERATIONS = {
       ).optional(),
     }),
     answer: ['tool-listing', toolListingSchema],
+  },
+  'servers.list': {
+    tag: 'service',
+    summary: 'The servers that the tenant has added at runtime',
+    description: NEEDS_SECTION,
+    answer: ['runtime-server-listing', runtimeServerListingSchema],
+    problems: [404],
+  },
+  'servers.get': {
+    tag: 'service',
+    summary: 'A server that the tenant has added at runtime',
+    answer: ['runtime-server', runtimeServerSchema],
+    problems: [404],
+  },
+  'servers.put': {
+    tag: 'service',
+    summary: 'Add or replace a server of the tenant',
+    description:
+      'Workers follow without a restart. A call in flight ends with the old definition; the next one has the new one. A name of the configuration file is refused with 409. Literal secrets need `ADJUTANT_TOKEN_KEY`, which seals them. At most 60 changes a minute.',
+    body: ['put-server', putServerBodySchema],
+    answer: ['runtime-server', runtimeServerSchema],
+    problems: [404, 409, 413, 415, 429],
+  },
+  'servers.remove': {
+    tag: 'service',
+    summary: 'Remove a server of the tenant',
+    description: 'Calls in flight end as they would; calls that wait in its lane end at their deadline.',
+    query: removeServerQuerySchema,
+    answer: ['runtime-server', runtimeServerSchema],
+    problems: [404, 409],
+  },
+  'servers.test': {
+    tag: 'service',
+    summary: 'Connect to a server once and list its tools',
+    description:
+      'From the API, within 20 s, under the same rules as a worker. A program (`command`) is not started.',
+    body: ['test-server', testServerBodySchema],
+    isBodyOptional: true,
+    answer: ['server-test', serverTestSchema],
+    problems: [404, 413, 415],
   },
   serverOutput: {
     tag: 'service',

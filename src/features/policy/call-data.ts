@@ -1,6 +1,7 @@
 // A call as the expressions of rules read it: objects are maps, of a bounded size.
 // Never shows a part of arguments that are too large: they count as unreadable.
 import { serverOf } from '../../store/catalog/route.ts';
+import { ownId } from '../../contract/access/tenant.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { isObject } from '../../contract/json/json-object.ts';
@@ -21,7 +22,7 @@ const NOT_ARGUMENTS: ReadonlySet<string> = new Set(['type', 'request_id', 'id', 
 export type CallFacts = Pick<RuledCall, 'models' | 'tenant' | 'caller' | 'agent' | 'at'>;
 
 export function callOf(directive: Directive, lane: string, facts: CallFacts): RuledCall {
-  const server = serverOf(lane) ?? '';
+  const server = ownId(serverOf(lane) ?? '');
   return {
     ...facts,
     kind: directive.type,

@@ -25,6 +25,7 @@ const OF_SUBMITTERS: ReadonlySet<AuditedAction> = new Set([
   'resume_schedule',
   'trigger_schedule',
   'delete_schedule',
+  'test_server',
 ]);
 
 export interface Subject {

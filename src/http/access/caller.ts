@@ -164,6 +164,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.drainWorker(id, drain),
       );
     },
+    servers: guardServers(client.servers),
     runs: answeredRuns(guardRuns(client, audit, spend), client),
     schedules: takingShown(
       guardSchedules(readings.schedules, {
@@ -174,6 +175,21 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         mayRead,
       }),
     ),
+  };
+}
+
+/** Definitions hold addresses and names of variables: only administrators of the tenant read and change them. */
+function guardServers(servers: DirectiveClient['servers']): DirectiveClient['servers'] {
+  const asAdmin = async <T>(work: () => Promise<T>): Promise<T> => {
+    requireCaller('admin');
+    return work();
+  };
+  return {
+    list: async () => asAdmin(() => servers.list()),
+    get: async (name) => asAdmin(() => servers.get(name)),
+    put: async (name, body) => asAdmin(() => servers.put(name, body)),
+    remove: async (name, query) => asAdmin(() => servers.remove(name, query)),
+    test: async (name, body) => asAdmin(() => servers.test(name, body)),
   };
 }
 

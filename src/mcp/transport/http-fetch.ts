@@ -1,14 +1,17 @@
 /** fetch for the HTTP transports: keeps the Retry-After of a refusal, and bounds everything that comes back.
  *  It must never change a response that is within bounds. */
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type FetchLike,
   type JSONRPCMessage,
+  SdkError,
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { boundedBody, boundedEvents, withBody } from '../../platform/bounds/bounded-response.ts';
 import type { RefusedEvent } from '../../platform/bounds/event-cutter.ts';
+import { PrivateAddress, PUBLIC_ONLY, sendChecked } from '../../platform/bounds/outgoing-request.ts';
 import { heldBack } from '../../platform/bounds/while-it-holds.ts';
 import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
 import { createPace, OPENINGS, type Pace } from '../pace.ts';
@@ -22,6 +25,8 @@ export interface RefusedMessage extends RefusedEvent {
 
 export interface HttpFetchOptions {
   readonly pace: Pace;
+  /** Option of `HttpTransportOptions`. */
+  readonly privateAddresses?: boolean | undefined;
   /** How fast event streams are opened. Default: a pace of its own. */
   readonly openings?: Pace;
   /** May be called twice for one message: when it crosses a limit, and at its end. */
@@ -30,8 +35,38 @@ export interface HttpFetchOptions {
   readonly answersElsewhere?: boolean;
 }
 
+/** Statuses whose answer has no body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** `fetch` that follows no redirect, and connects to public addresses only where `rule` says so. */
+function checkedFetch(rule: typeof PUBLIC_ONLY | null): FetchLike {
+  return async (url, { method = 'GET', headers, body = null, signal } = {}) => {
+    const answer = await sendChecked(new URL(url), {
+      method,
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
+      body: body === null ? null : await new Response(body).text(),
+      signal: signal ?? new AbortController().signal,
+      rule,
+    }).catch((error: unknown) => {
+      if (!(error instanceof PrivateAddress)) throw error;
+      throw new SdkError(SdkErrorCode.SendFailed, error.message, undefined, { cause: error });
+    });
+    const { statusCode: status = 0 } = answer;
+    const pairs = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    );
+    const hasBody = !BODILESS.has(status);
+    if (!hasBody) answer.resume();
+    return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream) : null, {
+      status,
+      headers: pairs,
+    });
+  };
+}
+
 export function createHttpFetch({
   pace,
+  privateAddresses,
   openings = createPace(undefined, OPENINGS),
   onRefused,
   answersElsewhere = false,
@@ -40,12 +75,13 @@ export function createHttpFetch({
     pace.received(events);
     return pace.restMs();
   };
+  const checked = privateAddresses === undefined ? null : checkedFetch(privateAddresses ? null : PUBLIC_ONLY);
   return async (url, init) => {
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
     const request = isGet ? null : requestOf(init?.body);
     // @guard flow-written
-    const response = await fetch(url, heldBack(traced(init, request)));
+    const response = await (checked ?? fetch)(url, heldBack(traced(init, request)));
     if (isGet && !answersElsewhere && hasNoStream(response, init)) return withoutStream(response);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (request !== null && response.ok) pace.requested();

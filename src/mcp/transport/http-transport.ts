@@ -53,6 +53,7 @@ export function createHttpTransport(
       tokens,
       createHttpFetch({
         pace: createPace(),
+        privateAddresses: options.privateAddresses,
         onRefused: (message) => answerRefused(open, transport, message),
       }),
     ),

@@ -16,7 +16,7 @@ import { modelLane, parseModelName } from '../../contract/model/model-name.ts';
 import { isObject, ownMember } from '../../contract/json/json-object.ts';
 import { isSensitiveKey, REDACTED } from '../../contract/json/redaction.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
-import { TENANT_MARK, tenantOf } from '../../contract/access/tenant.ts';
+import { ownId, TENANT_MARK, tenantOf } from '../../contract/access/tenant.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
 const NAME_CHARACTERS = 22;
@@ -143,7 +143,7 @@ function fits({ match }: FlowRule, { directive, tenant, lane }: Subject): boolea
 /** With and without the name of its server: a caller may write either. */
 function isTool(pattern: string, directive: Directive, lane: string): boolean {
   if (directive.type !== 'tool_exec') return false;
-  const server = lane.slice(TOOL_LANE.length);
+  const server = ownId(lane.slice(TOOL_LANE.length));
   const given = directive.tool_name;
   const own = given.startsWith(`${server}.`) ? given.slice(server.length + 1) : given;
   return [given, own, `${server}.${own}`].some((name) => toolMatches(pattern, name));

@@ -40,6 +40,7 @@ import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
 import { hostLoginOf } from '../host-login.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
+import { runtimeServersOf } from '../runtime-servers.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
 
@@ -79,6 +80,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
+    servers: runtimeServersOf(store, config, audit),
     charge,
     owner: () => ownerOf(currentCaller()),
   });

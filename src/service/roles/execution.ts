@@ -32,6 +32,8 @@ export interface Execution {
   definitions: DirectiveDefinition[];
   lanes: readonly ServedLane[];
   announced: Announced[];
+  /** Catalog of the servers of this process, which tenants may add to and remove from. */
+  servers: Pick<ToolRole, 'forget'> & Pick<Announced, 'publish'>;
   /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
   watchReach: ToolRole['watchReach'];
@@ -71,6 +73,7 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
       models.announced,
       tools.announced,
     ],
+    servers: { forget: tools.forget, publish: tools.announced.publish },
     watchReach: tools.watchReach,
     noteBlocked(lane, pauseMs) {
       tools.noteBlocked(lane, pauseMs);

@@ -34,6 +34,7 @@ export function onlyLanes({ config, modules }: LaneChoice, patterns: readonly st
       ...config,
       // The endpoints stay: every process passes on ends, whatever lanes it serves.
       deliversTo: queued,
+      lanePatterns: patterns,
       mcpServers: new Map([...config.mcpServers].filter(([name]) => queued.has(toolLane(name)))),
       providers: new Map([...config.providers].filter(([name]) => queued.has(modelLane(name)))),
     },

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import { passesOn, type ServerConfig } from '../../config/servers.ts';
+import { ownId } from '../../contract/access/tenant.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { type ServerOffers, serverReadOf } from '../../contract/tool/server-read.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
@@ -29,9 +30,10 @@ function isExposed(tool: string, expose: ServerConfig['expose'] = true): boolean
 
 function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
   const { effects, directives = 'none' } = server ?? {};
+  const serverName = ownId(tool.server);
   return {
-    name: `${tool.server}.${tool.name}`,
-    server: tool.server,
+    name: `${serverName}.${tool.name}`,
+    server: serverName,
     tool: tool.name,
     ...(tool.title === undefined ? {} : { title: tool.title }),
     ...(tool.description === undefined ? {} : { description: tool.description }),
@@ -106,7 +108,14 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
     else await change(server, {});
   }
 
-  return { change, restore };
+  /** A server that is added again begins without the entry of the one before. */
+  async function forget(server: string): Promise<void> {
+    await entries.get(server);
+    entries.delete(server);
+    await catalog.forget(server);
+  }
+
+  return { change, restore, forget };
 }
 
 /** A new status comes with what belongs to it. */
@@ -124,6 +133,8 @@ function unseen(server: string): CatalogEntry {
 }
 
 export interface ToolRole extends ToolExecOptions {
+  /** Removes a server from the catalog that the configuration has no more. */
+  forget(server: string): Promise<void>;
   /** Makes the servers known by name before they are reached, and says that this process serves them. */
   announced: Announced;
   /** Reports each lane whose server is down, with the time until it is tried again, and each whose server is up. */
@@ -142,15 +153,15 @@ export interface ToolRoleOptions {
 
 export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRole {
   const { config, catalog, processId, onError } = options;
-  const { change, restore } = catalogWriter(config, catalog, onError);
-  const servers = [...config.mcpServers.keys()];
+  const { change, restore, forget } = catalogWriter(config, catalog, onError);
+  const servers = (): string[] => [...config.mcpServers.keys()];
   const unsubscribes = [publishing(pool, config, change)];
   let isKnown = false;
 
   /** Publishes the tools of this worker's servers again after a loss of Redis, since no other process does. */
   async function publish(): Promise<void> {
-    const lost = (await catalog.present(processId, servers).catch(onError)) ?? [];
-    await Promise.all((isKnown ? lost : servers).map(restore));
+    const lost = (await catalog.present(processId, servers()).catch(onError)) ?? [];
+    await Promise.all((isKnown ? lost : servers()).map(restore));
     isKnown = true;
   }
 
@@ -172,6 +183,7 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   return {
     pool,
     announced: { publish, withdraw },
+    forget,
     watchReach,
     noteBlocked,
     ...toolsOf(config, pool, catalog),
@@ -269,7 +281,7 @@ function toolsOf(
       const settings = server === null ? undefined : mcpServers.get(server);
       if (server === null || settings === undefined) return null;
       const { lane: limits, directives: trust, context } = settings;
-      const tool = toolOnServer(server, name, (listed) => pool.describe(server, listed) !== null);
+      const tool = toolOnServer(ownId(server), name, (listed) => pool.describe(server, listed) !== null);
       const questionMs = settings.questions ? settings.question_timeout_ms : null;
       const place = { server, tool, timeoutMs: limits.timeout_ms, trust, context };
       const sampling = samplingOf(settings);

@@ -149,7 +149,9 @@ function heartbeatOf(
   { config, redisUrl, onError }: WorkerSettings,
 ): Heartbeat {
   // With room for attempts that were told to stop and have not yet.
-  const slots = lanes.reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
+  const { enabled, most, concurrency: each } = config.runtime_servers;
+  const added = enabled ? 2 * most * each : 0;
+  const slots = lanes.reduce((sum, { concurrency }) => sum + 2 * concurrency, 64 + added);
   const { lease_ms: leaseMs, blocked_ms: blockedMs } = config.worker;
   return createThreadedHeartbeat({ redisUrl, prefix, leaseMs, blockedMs, slots, onError });
 }

@@ -8,7 +8,7 @@ import { createAgentCatalog } from './agent-catalog.ts';
 import { agentTools, knownAgents } from './known-agents.ts';
 import { knownModels } from './known-models.ts';
 import { createModelCatalog } from './model-catalog.ts';
-import { recent, type Recent } from './recent.ts';
+import { recent, type Recent, type Renewable } from './recent.ts';
 import type { KnownServers } from './route.ts';
 import { type CatalogEntry, createToolCatalog, type ToolCatalog } from './tool-catalog.ts';
 import { toolDescriber } from './tool-descriptions.ts';
@@ -29,11 +29,15 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     models: createModelCatalog(connection, keys),
     agents: createAgentCatalog(connection, keys),
   };
+  const servers = knownServers(published.tools, configured.servers);
+  const shared: Recent<KnownServers> = servers;
   return {
+    /** Reads the known servers again after this process has changed them. */
+    renewServers: servers.renew,
     /** The entries that workers and engines publish in Redis. */
     published,
     /** The facts for routing; reads of Redis are shared for a second. */
-    servers: knownServers(published.tools, configured.servers),
+    servers: shared,
     models: knownModels(published.models, configured.models),
     agents: knownAgents(published.agents, configured.agents),
     /** The processes that are there. */
@@ -45,7 +49,7 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
   };
 }
 
-type KnownServersSource = Recent<KnownServers>;
+type KnownServersSource = Renewable<KnownServers>;
 
 /** `configured` servers are known before any worker publishes them. */
 export function knownServers(

@@ -1,10 +1,11 @@
 // The agents that runs can use, and the tools each may use: from the configuration and the catalogs.
 // Must never change a run that has begun: it keeps its own copy.
 import { setTimeout as wait } from 'node:timers/promises';
+import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
 import type { AgentCatalog } from './agent-catalog.ts';
-import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
+import { type CatalogEntry, entriesFor, type ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
@@ -41,21 +42,22 @@ export interface AgentToolsTiming {
 }
 
 /**
- * The tools that an agent may use, by name, without servers that no worker serves any more. A run keeps this list to
+ * The tools that an agent of a tenant may use, by name, without servers that no worker serves any more. A run keeps this list to
  * its end, so it waits for a server that is about to be listed for the first time.
  */
 export function agentTools(
   catalog: Pick<ToolCatalog, 'read'>,
   { patienceMs = 10_000, pollMs = 200 }: AgentToolsTiming = {},
-): (agent: Pick<AgentDefinition, 'tools'>) => Promise<ListedTool[]> {
+): (agent: Pick<AgentDefinition, 'tools'>, tenant?: string) => Promise<ListedTool[]> {
   const listed = recent(() => catalog.read());
-  return async ({ tools: patterns }) => {
+  return async ({ tools: patterns }, tenant = DEFAULT_TENANT) => {
     if (patterns.length === 0) return [];
     const until = performance.now() + patienceMs;
-    let entries = await listed.recheck();
+    const read = async () => entriesFor(await listed.recheck(), tenant);
+    let entries = await read();
     while (entries.some((entry) => isAwaited(entry, patterns)) && performance.now() < until) {
       await wait(pollMs);
-      entries = await listed.recheck();
+      entries = await read();
     }
     return entries
       .filter(({ served }) => served !== false)

@@ -13,7 +13,12 @@ export interface Recent<T> {
   recheck(): Promise<T>;
 }
 
-export function recent<T>(read: () => Promise<T>, now: () => number = Date.now): Recent<T> {
+export interface Renewable<T> extends Recent<T> {
+  /** Reads again after a change of this process, not before it. */
+  renew(): Promise<T>;
+}
+
+export function recent<T>(read: () => Promise<T>, now: () => number = Date.now): Renewable<T> {
   let known: { value: T; readAt: number } | undefined;
   let reading: Promise<T> | undefined;
 
@@ -35,6 +40,10 @@ export function recent<T>(read: () => Promise<T>, now: () => number = Date.now):
       if (!known) return refresh();
       if (now() - known.readAt > FRESH_MS) refresh().catch(() => {});
       return known.value;
+    },
+    async renew() {
+      await reading?.catch(() => {});
+      return refresh();
     },
     async recheck() {
       return known && now() - known.readAt < RECHECK_MS ? known.value : refresh();

@@ -1,5 +1,6 @@
 // Decides which lane serves a directive, from its fields and the known servers and models.
 // Must never do I/O: what is known is passed in.
+import { DEFAULT_TENANT, ownId, TENANT_MARK, tenantOf } from '../../contract/access/tenant.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../../contract/error-envelope.ts';
@@ -46,6 +47,43 @@ export function toolLane(server: string): string {
 /** The server that a lane belongs to; null: it is no lane of tools. */
 export function serverOf(lane: string): string | null {
   return lane.startsWith(TOOL_LANE) ? lane.slice(TOOL_LANE.length) : null;
+}
+
+/** Key of a server that a tenant has added: no name of a file has the mark in it. */
+export function tenantServer(tenant: string, name: string): string {
+  return `${tenant}${TENANT_MARK}${name}`;
+}
+
+/** Whether the key is that of a server that some tenant has added. */
+export function isTenantServer(server: string): boolean {
+  return server.includes(TENANT_MARK);
+}
+
+/** Whether a tenant may know that there is such a lane: those of servers that others have added are for operators. */
+export function isLaneSeen(lane: string, tenant: string): boolean {
+  const server = serverOf(lane);
+  if (server === null || tenant === DEFAULT_TENANT || !isTenantServer(server)) return true;
+  return tenantOf(server) === tenant;
+}
+
+/** Those that a tenant may call, by the names that it knows. A name of a file wins over the same name of a tenant. */
+function serversFor(known: KnownServers, tenant: string): KnownServers {
+  const keys = [...known.keys()];
+  if (!keys.some(isTenantServer)) return known;
+  const own = keys.filter((key) => isTenantServer(key) && tenantOf(key) === tenant);
+  const shared = [...known].filter(([key]) => !isTenantServer(key));
+  return new Map([...own.map((key) => [ownId(key), known.get(key) ?? null] as const), ...shared]);
+}
+
+/** The part of the installation's servers that each tenant sees, for as long as the list is the same. */
+const views = new WeakMap<KnownServers, Map<string, KnownServers>>();
+
+function viewOf(known: KnownServers, tenant: string): KnownServers {
+  const kept = views.get(known) ?? new Map<string, KnownServers>();
+  views.set(known, kept);
+  const view = kept.get(tenant) ?? serversFor(known, tenant);
+  kept.set(tenant, view);
+  return view;
 }
 
 export function isToolLane(lane: string): boolean {
@@ -141,11 +179,13 @@ export function targetOf(
   return others.length > 0 ? ambiguousTool(toolName, offering) : { server: only, tool: toolName };
 }
 
-function toolRoute({ tool_name, server }: ToolExec, known: KnownServers): Route {
-  const target = targetOf(tool_name, server, known);
-  return 'server' in target
-    ? { kind: 'lane', lane: toolLane(target.server) }
-    : { kind: 'ended', error: target };
+/** `request_id`: with its tenant, whose own servers are known beside those of all. */
+function toolRoute({ tool_name, server, request_id: requestId }: ToolExec, known: KnownServers): Route {
+  const tenant = tenantOf(requestId);
+  const target = targetOf(tool_name, server, viewOf(known, tenant));
+  if (!('server' in target)) return { kind: 'ended', error: target };
+  const own = tenantServer(tenant, target.server);
+  return { kind: 'lane', lane: toolLane(!known.has(target.server) && known.has(own) ? own : target.server) };
 }
 
 /** The models that answer an `llm_request` are of one wire: the others of an alias cannot read it. */

@@ -1,5 +1,6 @@
 // The catalog of tools in Redis: the tools of each MCP server, visible to every process. Never needed to run a tool: it
 // only informs.
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { ServerOffers } from '../../contract/tool/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../../contract/tool/tool-listing.ts';
@@ -7,7 +8,8 @@ import type { KeySpace } from '../keys.ts';
 import { redisClock } from '../../platform/redis/clock.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { entryText, parseEntry } from './entry-text.ts';
-import { type Clock, createPresence, isPresence, publishFields } from './presence.ts';
+import { isTenantServer } from './route.ts';
+import { type Clock, createPresence, FORGOTTEN_AFTER_MS, isPresence, publishFields } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -44,7 +46,7 @@ export function createToolCatalog(
   keys: KeySpace,
   now: Clock = redisClock(connection),
 ) {
-  const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
+  const presence = createPresence(connection, keys.catalog, now, isForgotten);
 
   const parse = createParsedFields<CatalogEntry>(parseEntry);
 
@@ -70,7 +72,40 @@ export function createToolCatalog(
     return servers.filter((server) => !known.has(server));
   }
 
-  return { publish, read, present, deregister: presence.deregister };
+  /** Makes a server known that a tenant has added, until a worker publishes it. */
+  async function introduce(server: string): Promise<void> {
+    const entry: CatalogEntry = { server, status: 'connecting', tools: [], updatedAt: Date.now() };
+    await connection.hsetnx(keys.catalog, server, JSON.stringify(entry));
+    await connection.pexpire(keys.catalog, FORGOTTEN_AFTER_MS);
+  }
+
+  /** Forgets a server that a tenant has removed. */
+  async function forget(server: string): Promise<void> {
+    await connection.hdel(keys.catalog, server);
+    await connection.publish(keys.catalogChanges, server);
+  }
+
+  return { publish, read, present, introduce, forget, deregister: presence.deregister };
+}
+
+/** A server that a tenant has added is known before a worker serves it; when it is removed, so is its entry. */
+function isForgotten(name: string, json: string, served: ReadonlySet<string>, now: number): boolean {
+  if (served.has(name)) return false;
+  if (!isTenantServer(name)) return true;
+  return (JSON.parse(json) as CatalogEntry).updatedAt < now - FORGOTTEN_AFTER_MS;
+}
+
+/** Entries that a tenant sees, by the names that it knows. A server of a file wins over the same name of a tenant. */
+export function entriesFor(entries: readonly CatalogEntry[], tenant: string): readonly CatalogEntry[] {
+  if (!entries.some(({ server }) => isTenantServer(server))) return entries;
+  const shared = entries.filter(({ server }) => !isTenantServer(server));
+  const names = new Set(shared.map(({ server }) => server));
+  const own = entries
+    .filter(
+      ({ server }) => isTenantServer(server) && tenantOf(server) === tenant && !names.has(ownId(server)),
+    )
+    .map((entry) => ({ ...entry, server: ownId(entry.server) }));
+  return [...shared, ...own].toSorted((left, right) => (left.server < right.server ? -1 : 1));
 }
 
 export interface ListingOptions {

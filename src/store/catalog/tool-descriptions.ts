@@ -1,8 +1,9 @@
 // The descriptions of tools for models, looked up in the catalog by the names that `tool_exec` takes.
 // Must never call a tool, nor wait for a server that is known to be away.
 import { setTimeout as wait } from 'node:timers/promises';
+import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { ListedTool } from '../../contract/tool/tool-listing.ts';
-import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
+import { type CatalogEntry, entriesFor, type ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
 import { targetOf, type KnownServers } from './route.ts';
 
@@ -27,24 +28,36 @@ interface KnownTools {
   awaited: boolean;
 }
 
-/** Describes a tool; null: no server has it, or several do. */
+/** Describes a tool to a tenant; null: no server has it, or several do. */
 export function toolDescriber(
   catalog: Pick<ToolCatalog, 'read'>,
   { patienceMs = 10_000, pollMs = 200 }: DescriberTiming = {},
-): (name: string) => Promise<ToolDescription | null> {
-  const catalogued = recent(async () => knownTools(await catalog.read()));
+): (name: string, tenant?: string) => Promise<ToolDescription | null> {
+  const catalogued = recent(async () => knownByTenant(await catalog.read()));
 
-  return async (name) => {
-    const found = find(name, await catalogued.current());
+  return async (name, tenant = DEFAULT_TENANT) => {
+    const found = find(name, (await catalogued.current())(tenant));
     if (found) return described(name, found);
     const until = performance.now() + patienceMs;
     for (;;) {
-      const known = await catalogued.recheck();
-      const late = find(name, known);
+      const now = (await catalogued.recheck())(tenant);
+      const late = find(name, now);
       if (late) return described(name, late);
-      if (!known.awaited || performance.now() >= until) return null;
+      if (!now.awaited || performance.now() >= until) return null;
       await wait(pollMs);
     }
+  };
+}
+
+/** Made once for all tenants where none has a server of its own. */
+function knownByTenant(entries: readonly CatalogEntry[]): (tenant: string) => KnownTools {
+  const made = new Map<readonly CatalogEntry[] | string, KnownTools>();
+  return (tenant) => {
+    const seen = entriesFor(entries, tenant);
+    const key = seen === entries ? entries : tenant;
+    const known = made.get(key) ?? knownTools(seen);
+    made.set(key, known);
+    return known;
   };
 }
 

@@ -5,7 +5,7 @@ import type { KeySpace } from '../keys.ts';
 import { prepareScripts } from '../scripts.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { FORGOTTEN_AFTER_MS } from './presence.ts';
-import { recent } from './recent.ts';
+import { recent, type Recent } from './recent.ts';
 
 /** Interval at which a process reports itself. */
 export const BEAT_MS = 2_000;
@@ -116,7 +116,8 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
     return verdict === 'asked';
   }
 
-  return { beat, leave, read, names, setDrain, known: recent(read) };
+  const known: Recent<PresentWorker[]> = recent(read);
+  return { beat, leave, read, names, setDrain, known };
 }
 
 /** One that misses so many beats may have died, or stand still: what it ran may run elsewhere. */

@@ -40,7 +40,8 @@ import { begunCall } from './model-call-facts.ts';
 
 export interface LlmOptions extends BudgetOptions {
   limiter: ModelLimiter;
-  describeTool: DescribeTool;
+  /** Describes a tool to a tenant. */
+  describeTool: (name: string, tenant: string) => ReturnType<DescribeTool>;
   schemas: SchemaChecks;
 }
 
@@ -111,7 +112,7 @@ async function prepare(
     rules: providers.promptRules(ref),
     cache: providers.promptCache(ref),
     tenant,
-    describeTool,
+    describeTool: (name) => describeTool(name, tenant),
     schemas,
     signal,
   });

@@ -1,5 +1,6 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
+import { ownId } from '../../contract/access/tenant.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
 import { startedTool } from '../../contract/tool/started-tool.ts';
@@ -90,7 +91,7 @@ export function toolExec(
       if (!place) return notServedHere(directive);
       const execute = own?.(place) ?? null;
       if (execute === null) return callTool({ pool, sampling, contentCharacters }, directive, place, context);
-      const { server, tool } = place;
+      const { server, tool } = shownPlace(place);
       const execution = await execute(directive, context);
       const { content = toolContent(execution.result, contentCharacters) } = execution;
       return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
@@ -101,6 +102,11 @@ export function toolExec(
       return pool.withdraw(place.server, task, place.endpoint);
     },
   });
+}
+
+/** Names as the tenant knows them: the key of a server that it has added begins with the tenant. */
+function shownPlace({ server, tool }: ToolPlace): Pick<ToolPlace, 'server' | 'tool'> {
+  return { server: ownId(server), tool };
 }
 
 function notServedHere(directive: ToolExec): Execution {
@@ -123,7 +129,7 @@ async function callTool(
   place: ToolPlace,
   context: ExecutionContext,
 ): Promise<Execution> {
-  const { server, tool } = place;
+  const { server, tool } = shownPlace(place);
   const shared = sharedContext(directive.context, place.context);
   if (!shared.ok) return { result: errorResult(shared.error), metadata: { server, tool } };
   let session: ToolCallSession | undefined;

@@ -474,6 +474,24 @@ test('an answer of 200 that is no stream is not asked for again', async () => {
   await resumed.text();
 });
 
+// Issue 38, point 7: what a tenant adds follows the address rules of webhooks, whatever its host redirects to.
+test('a server of a tenant is reached at public addresses only, and redirects are not followed', async () => {
+  const asked: string[] = [];
+  const url = await new Promise<string>((resolve) => {
+    const server = createServer(({ url: path = '' }, response) => {
+      asked.push(path);
+      response.writeHead(302, { location: '/elsewhere' }).end();
+    }).listen(0, '127.0.0.1', () => resolve(`http://localhost:${(server.address() as AddressInfo).port}/`));
+    onTestFinished(() => void server.close());
+  });
+  const fetchWith = (privateAddresses: boolean) =>
+    createHttpFetch({ pace: createPace(), onRefused: () => {}, privateAddresses });
+  await expect(fetchWith(false)(url, { method: 'POST', body: '{}' })).rejects.toThrow('no public address');
+  expect(asked).toEqual([]);
+  expect((await fetchWith(true)(url, { method: 'POST', body: '{}' })).status).toBe(302);
+  expect(asked).toEqual(['/']);
+});
+
 describe('a JSON-RPC error about a session', () => {
   const LOST = { error: { code: -32_001, message: 'Session not found' } };
   const withoutStream = (response: ServerResponse): void => void response.writeHead(405).end();

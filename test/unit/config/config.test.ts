@@ -18,6 +18,17 @@ describe('an empty configuration', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       tokenKeys: [],
+      runtimeServerRules: null,
+      runtime_servers: {
+        enabled: false,
+        kinds: ['http', 'openapi'],
+        hosts: ['*'],
+        private_addresses: false,
+        environment: new Map(),
+        most_per_tenant: 20,
+        most: 200,
+        concurrency: 10,
+      },
       encryption: null,
       access: {},
       tenants: new Map(),

@@ -58,12 +58,12 @@ test('the attempts of the last minute are those of all workers that count them',
 });
 
 test.each([
-  ['with something in it is listed', 1, true, 1],
-  ['with nothing in it is not', 0, true, 0],
-  ['is not for tenants: its name is the operator’s', 1, false, 0],
-])('a lane of deliveries %s', async (_name, jobs, withWebhooks, listed) => {
+  ['with something in it is listed', 1, 'default', 1],
+  ['with nothing in it is not', 0, 'default', 0],
+  ['is not for tenants: its name is the operator’s', 1, 'acme', 0],
+])('a lane of deliveries %s', async (_name, jobs, tenant, listed) => {
   const lanes = [{ name: 'webhook.alarm', concurrency: 5, running: 0 }];
   const worker = { ...workerWith(0), lanes } as unknown as PresentWorker;
-  const listing = await listLanes({ ...partsOf(jobs, [worker, worker]), withWebhooks });
+  const listing = await listLanes({ ...partsOf(jobs, [worker, worker]), tenant });
   expect(listing.lanes.filter(({ name }) => name === 'webhook.alarm')).toHaveLength(listed);
 });

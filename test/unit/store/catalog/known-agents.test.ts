@@ -75,3 +75,24 @@ test.each([
 test('no server is waited for without a limit', async () => {
   expect((await named(['*'], [entry('mail', 'connecting')])).names).toEqual([]);
 });
+
+// Issue 38, point 7: an agent that names the server of another tenant gets nothing of it.
+test('an agent gets the servers of all and those of its own tenant, whose names a file wins', async () => {
+  const ofTenant = (tenant: string, ...given: Parameters<typeof entry>): CatalogEntry => {
+    const own = entry(...given);
+    return { ...own, server: `${tenant}~${own.server}` };
+  };
+  const entries = [
+    entry('mail', 'ready', 'send'),
+    ofTenant('acme', 'crm', 'ready', 'find'),
+    ofTenant('acme', 'mail', 'ready', 'steal'),
+    ofTenant('default', 'ours', 'ready', 'look'),
+  ];
+  const names = async (tenant: string, ...tools: string[]): Promise<string[]> => {
+    const listed = await agentTools({ read: async () => entries })({ tools }, tenant);
+    return listed.map(({ name }) => name);
+  };
+  expect(await names('acme', '*')).toEqual(['crm.find', 'mail.send']);
+  expect(await names('globex', 'crm.*', 'acme~crm.*', 'mail.*')).toEqual(['mail.send']);
+  expect(await names('default', '*')).toEqual(['mail.send', 'ours.look']);
+});

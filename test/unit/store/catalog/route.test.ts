@@ -168,3 +168,25 @@ describe('any name and any servers', () => {
     );
   });
 });
+
+// Issue 38, point 7: a server that a tenant has added exists for this tenant alone.
+test.each([
+  ['acme~r1', 'crm.find', undefined, 'tool.acme~crm'],
+  ['acme~r1', 'find', undefined, 'tool.acme~crm'],
+  ['acme~r1', 'find', 'crm', 'tool.acme~crm'],
+  ['acme~r1', 'files.read', undefined, 'tool.files'],
+  ['r1', 'crm.find', undefined, 'unknown_tool'],
+  ['globex~r1', 'crm.find', undefined, 'unknown_tool'],
+  ['globex~r1', 'acme~crm.find', undefined, 'unknown_tool'],
+  ['globex~r1', 'find', 'acme~crm', 'unknown_tool'],
+  ['globex~r1', 'find', 'crm', 'unknown_tool'],
+])('the request %s calls %s (pinned: %s) in %s', (request_id, tool_name, server, place) => {
+  const servers: KnownServers = new Map([
+    ['files', ['read']],
+    ['acme~crm', ['find']],
+    ['acme~files', ['find', 'read']],
+  ]);
+  const fields = { request_id, tool_name, ...(server === undefined ? {} : { server }) };
+  const routed = routeOf({ ...toolCall({}), ...fields }, { servers, models: NO_MODELS });
+  expect(routed.kind === 'lane' ? routed.lane : routed.error.type).toBe(place);
+});

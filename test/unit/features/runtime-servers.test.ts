@@ -1,0 +1,89 @@
+/** Definitions of servers that tenants add: what an operator has not allowed is refused, and no message or view has a secret.
+ *  Issue 38, point 7: attacks by an administrator of a tenant. */
+import { expect, test } from 'vitest';
+import { runtimeServerRules } from '../../../src/config/runtime-servers.ts';
+import {
+  holdsLiterals,
+  readDefinition,
+  shownDefinition,
+} from '../../../src/features/runtime-servers/definition.ts';
+import { fileSchema } from '../../../src/config/file-schema.ts';
+
+const ENVIRONMENT = {
+  CRM_TOKEN: 'value-of-the-token',
+  BROKEN: 'two\nlines',
+  REDIS_URL: 'redis://:password@redis',
+};
+
+function rulesOf(section: object) {
+  const sections = fileSchema.parse({ runtime_servers: { enabled: true, ...section } });
+  const rules = runtimeServerRules(sections.runtime_servers, ENVIRONMENT);
+  if (rules === null) throw new Error('the section is off');
+  return rules;
+}
+
+const RULES = rulesOf({
+  hosts: ['*.example.com', '127.0.0.1'],
+  environment: { CRM_TOKEN: { tenants: ['acme'], hosts: ['crm.example.com'] }, BROKEN: {}, UNSET: {} },
+});
+
+const url = 'https://crm.example.com/mcp';
+
+function faultsOf(definition: Record<string, unknown>, tenant = 'acme'): string {
+  const read = readDefinition(definition, tenant, RULES);
+  return read.ok ? '' : JSON.stringify(read.errors);
+}
+
+test.each([
+  ['a host that is not allowed', { url: 'https://evil.com/.example.com' }, 'host that the operator'],
+  ['a private address', { url: 'http://127.0.0.1/mcp' }, 'private address'],
+  ['a user in the URL', { url: 'https://me:secret@crm.example.com' }, 'must not name a user'],
+  ['a file of the worker', { openapi: '/etc/passwd' }, 'must be a URL'],
+  ['a base URL elsewhere', { openapi: url, base_url: 'https://evil.com' }, 'host that the operator'],
+  ['a program', { command: 'sh', args: ['-c', 'id'] }, 'runtime_servers.kinds'],
+  ['two transports', { url, command: 'sh' }, 'one of url'],
+  ['a variable of the process', { url, headers: { A: '${REDIS_URL}' } }, 'variable REDIS_URL'],
+  [
+    'a variable for another host',
+    { url: 'https://b.example.com', headers: { A: '${CRM_TOKEN}' } },
+    'CRM_TOKEN',
+  ],
+  ['a variable that is not set', { url, bearer_token: '${UNSET}' }, 'UNSET, which is not set'],
+  ['a default of a variable', { url, bearer_token: '${UNSET:-x}' }, 'not ${NAME}'],
+  ['a variable in the URL', { url: `${url}?key=\${CRM_TOKEN}` }, 'only headers'],
+  ['a new line in a header', { url, headers: { A: 'b\r\nHost: evil' } }, 'no header may have'],
+  ['a new line in a variable', { url, headers: { A: '${BROKEN}' } }, 'no header may have'],
+  ['a name that is no header', { url, headers: { 'A b': 'c' } }, 'no header may have'],
+  ['trust in its control directives', { url, directives: 'all' }, 'operator sets it'],
+  ['models for its tools', { url, sampling: { model: 'm:m' } }, 'operator sets it'],
+  ['private addresses', { openapi: url, private_addresses: true }, 'operator sets it'],
+  ['more calls at once', { url, lane: { concurrency: 1_000 } }, 'operator sets it'],
+  ['a redacted value', { url, bearer_token: '[REDACTED]' }, 'is redacted'],
+  ['too many bytes', { url, headers: { A: 'b'.repeat(20_000) } }, '16384 bytes'],
+])('%s is refused', (_name, definition, message) => {
+  const faults = faultsOf(definition);
+  expect(faults).toContain(message);
+  expect(faults).not.toMatch(/value-of-the-token|password|two/);
+});
+
+test('a variable is for the tenants that the operator names', () => {
+  const definition = { url, headers: { Authorization: 'Bearer ${CRM_TOKEN}' } };
+  expect(faultsOf(definition, 'globex')).toContain('CRM_TOKEN');
+  const read = readDefinition(definition, 'acme', RULES);
+  expect(read).toMatchObject({
+    ok: true,
+    config: { headers: { Authorization: 'Bearer value-of-the-token' } },
+  });
+});
+
+test('literals count as secrets, references do not', () => {
+  const literal = {
+    url: `${url}?key=abc`,
+    headers: { A: 'abc', B: 'Bearer ${CRM_TOKEN}' },
+    bearer_token: 'abc',
+  };
+  expect(holdsLiterals(literal)).toBe(true);
+  expect(JSON.stringify(shownDefinition(literal))).not.toContain('abc');
+  expect(JSON.stringify(shownDefinition(literal))).toContain('Bearer ${CRM_TOKEN}');
+  expect(holdsLiterals({ url, headers: { B: 'Bearer ${CRM_TOKEN}' } })).toBe(false);
+});
