@@ -97,6 +97,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
   ],
   'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
+  'features/operating': ['contract', 'http/access', 'http/mcp'],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -129,6 +130,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
     'features/foreign-runs',
     'features/host-login',
+    'features/operating',
   ],
   'cli/doctor': [
     'contract',
@@ -186,6 +188,7 @@ const SHARED_FILES = ['platform/lifecycle.ts', 'version.ts'];
 const LAZY_FROM_CLI = [
   'config',
   'agents/modules',
+  'features/policy',
   'service',
   'servers/directive',
   'http/mcp',

@@ -19,6 +19,8 @@ import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Hearing } from '../../store/log/channel.ts';
 import { sharedSecret } from '../../store/access/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/catalog-changes.ts';
+import { OPERATING_SERVER } from '../../contract/identifiers.ts';
+import { createOperatingEndpoint } from '../../features/operating/server.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
 import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
@@ -109,7 +111,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+    mcp: withOperating(
+      mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+      client,
+      options,
+    ),
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
@@ -222,6 +228,25 @@ function patienceIn({ mcp, mcpServers }: Config): ((server: string | null) => nu
   if (usual === null && ![...mcpServers.values()].some(({ host_patience_ms: own }) => own !== undefined))
     return undefined;
   return (server) => (server === null ? undefined : mcpServers.get(server)?.host_patience_ms) ?? usual;
+}
+
+const OPERATING_ADDRESS = `The server that operates Adjutant belongs to no run: its address is /mcp/${OPERATING_SERVER}.`;
+
+/** One server for all tenants: its client acts for the caller of now. */
+function withOperating(
+  mcp: McpHandler,
+  client: DirectiveClient,
+  { config, onError }: ApiRoleOptions,
+): McpHandler {
+  const operating = createOperatingEndpoint({ client, keysFrom: config.mcp.keys_from, version, onError });
+  return {
+    handle: async (server, request, body) => {
+      if (server !== OPERATING_SERVER) return mcp.handle(server, request, body);
+      const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
+      return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
+    },
+    close: async () => void (await Promise.all([operating.close(), mcp.close()])),
+  };
 }
 
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
