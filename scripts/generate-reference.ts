@@ -1,4 +1,4 @@
-/** Writes docs/errors.md, docs/commands.md and llms.txt from the tables of the source and the pages, or with --check reports whether they are out of date.
+/** Writes docs/errors.md, docs/commands.md and docs/llms.txt from the tables of the source and the pages, or with --check reports whether they are out of date.
  *  Describes no error and no verb: their definitions do. */
 import { globSync, readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
@@ -79,7 +79,7 @@ function llms(): string {
     .map((page) => {
       const text = readFileSync(page, 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
       const [, title = page, first = ''] = /^# (.+)\n+([^\n]+)/.exec(text) ?? [];
-      return `- [${title}](${page}): ${sentence(first)}`;
+      return `- [${title}](/${page}): ${sentence(first)}`;
     });
   return [
     '# Adjutant\n',
@@ -103,4 +103,4 @@ for (const [page, content] of [
   await generatePage({ page, script: SCRIPT }, (text) =>
     withContent({ page, script: SCRIPT }, text, content),
   );
-await generatePage({ page: 'llms.txt', script: SCRIPT }, llms);
+await generatePage({ page: 'docs/llms.txt', script: SCRIPT }, llms);

@@ -57,7 +57,7 @@ export function addPolicy({ program, local }: CommandLine): void {
     .option(
       '--since <when>',
       'of requests created since then: 2h, 1d, yesterday, or an instant; default: 1d',
-      pastInstantOption,
+      (text) => pastInstantOption(text),
     )
     .option('--tenant <name>', 'the tenant of the key, for rules that read it', 'default')
     .action(async (given: RecordOptions) => local(async (place) => record(place, given)));
@@ -170,7 +170,11 @@ function absent({ requestId, id }: Name, file: string | undefined): { what: stri
 
 async function recorded(place: LocalInvocation, { requestId }: Name): Promise<RecordedCall[]> {
   const { recordCalls } = await replay();
-  return withService(place, async (client) => Array.fromAsync(recordCalls(client, requestId, 'default')));
+  return withService(place, async (client) => {
+    const calls: RecordedCall[] = [];
+    for await (const call of recordCalls(client, requestId, 'default')) calls.push(call);
+    return calls;
+  });
 }
 
 async function record(

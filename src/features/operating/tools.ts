@@ -36,7 +36,7 @@ type Args = Readonly<Record<string, unknown>>;
 interface InputSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, object>>;
-  readonly required: readonly string[];
+  readonly required: string[];
   readonly additionalProperties: false;
   readonly $defs?: object;
 }
@@ -174,7 +174,7 @@ function methodCall(name: OperationName): Call {
     const owner = second === undefined ? members : members[first];
     const method = owner?.[second ?? first] as ((...given: unknown[]) => Promise<unknown>) | undefined;
     if (method === undefined) throw new TypeError(`The client has no method ${name}`);
-    const given = content === undefined ? ids : [...ids, sent, options];
+    const given = content === undefined ? [...ids] : [...ids, sent, options];
     return method.apply(owner, given);
   };
 }

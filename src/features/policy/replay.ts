@@ -179,9 +179,7 @@ export async function* recordCalls(
     if (at === null || !isRuled(summary)) continue;
     const read = await client.directive(requestId, summary.id);
     if (read === null) continue;
-    const { data } = read.result ?? {};
-    const error = isObject(data) && isObject(data['result']) ? data['result']['error'] : undefined;
-    const type = isObject(error) ? error['type'] : undefined;
+    const error = errorTypeOf(read.result?.data);
     yield {
       request_id: requestId,
       id: summary.id,
@@ -193,9 +191,15 @@ export async function* recordCalls(
       agent: view.run?.agent ?? '',
       decision: decision?.decision ?? 'allow',
       rule: decision?.rule ?? null,
-      made: type !== 'denied' && type !== 'approval_expired',
+      made: error !== 'denied' && error !== 'approval_expired',
     };
   }
+}
+
+function errorTypeOf(data: unknown): unknown {
+  const result = isObject(data) ? data['result'] : undefined;
+  const error = isObject(result) ? result['error'] : undefined;
+  return isObject(error) ? error['type'] : undefined;
 }
 
 /** Rules decide about no directive that ends as it is accepted, and about no delivery of a webhook. */
