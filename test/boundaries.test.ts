@@ -201,7 +201,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/', 'features/queue-api/']],
   [/^ioredis($|\/)/, ['platform/redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
-  [/^@modelcontextprotocol\/server/, ['servers/', 'http/mcp/', 'testing/']],
+  [/^@modelcontextprotocol\/server/, ['servers/', 'http/mcp/', 'features/operating/', 'testing/']],
   [/^@ai-sdk\/(?!provider$)/, ['models/']],
   [/^@ai-sdk\/provider$/, ['models/', 'worker/executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['http/']],

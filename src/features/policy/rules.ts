@@ -183,7 +183,7 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
   return value;
 }
 
-/** A negative amount would make room for others. */
+/** A negative amount would let others exceed the limit. */
 function amountOf(counter: string, evaluate: () => unknown): number {
   let value: unknown;
   try {

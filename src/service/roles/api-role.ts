@@ -111,11 +111,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: withOperating(
-      mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
-      client,
-      options,
-    ),
+    mcp: mcpOf({ client, clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
@@ -205,6 +201,8 @@ function modelEndpointOf(
 }
 
 interface McpClients {
+  /** Acts for the caller of now, of whichever tenant. */
+  readonly client: DirectiveClient;
   readonly clientOf: ClientOf;
   /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
@@ -232,26 +230,9 @@ function patienceIn({ mcp, mcpServers }: Config): ((server: string | null) => nu
 
 const OPERATING_ADDRESS = `The server that operates Adjutant belongs to no run: its address is /mcp/${OPERATING_SERVER}.`;
 
-/** One server for all tenants: its client acts for the caller of now. */
-function withOperating(
-  mcp: McpHandler,
-  client: DirectiveClient,
-  { config, onError }: ApiRoleOptions,
-): McpHandler {
-  const operating = createOperatingEndpoint({ client, keysFrom: config.mcp.keys_from, version, onError });
-  return {
-    handle: async (server, request, body) => {
-      if (server !== OPERATING_SERVER) return mcp.handle(server, request, body);
-      const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
-      return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
-    },
-    close: async () => void (await Promise.all([operating.close(), mcp.close()])),
-  };
-}
-
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  { clientOf, guard, findCall }: McpClients,
+  { client, clientOf, guard, findCall }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
@@ -274,8 +255,14 @@ function mcpOf(
     },
     (made) => void made.close().catch(onError),
   );
+  const operating = createOperatingEndpoint({ client, keysFrom, version, onError });
   return {
-    handle: (server, request, body) => endpoints.of(currentTenant()).handle(server, request, body),
-    close: async () => void (await Promise.all(endpoints.all().map(async (made) => made.close()))),
+    handle: async (server, request, body) => {
+      if (server !== OPERATING_SERVER) return endpoints.of(currentTenant()).handle(server, request, body);
+      const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
+      return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
+    },
+    close: async () =>
+      void (await Promise.all([operating, ...endpoints.all()].map(async (made) => made.close()))),
   };
 }

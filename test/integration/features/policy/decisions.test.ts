@@ -181,8 +181,8 @@ describe('the rules of an operator', () => {
     expect(await producer.failed(await producer.queue.add('call', job))).toMatchObject({
       type: 'policy_denied',
     });
-    const directive = { ...job, id: 'c' };
-    await client.schedules.create({ id: 'daily', cron: '0 3 * * *', directive } as never);
+    const directives = [{ ...job, id: 'c' }];
+    await client.schedules.create({ id: 'daily', cron: '0 3 * * *', directives } as never);
     const { request_id: fired } = await client.schedules.trigger('daily');
     expect((await ended(fired ?? ''))?.error?.type).toBe('policy_denied');
   });
