@@ -4,7 +4,7 @@ declare module 'oidc-provider' {
 
   export interface Interaction {
     readonly uid: string;
-    /** As the routes of this folder write them: each is there, and once. */
+    /** As the routes of this folder write them: each present once. */
     readonly params: Readonly<Record<'client_id' | 'redirect_uri' | 'resource' | 'scope', string>>;
   }
 
