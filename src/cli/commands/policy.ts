@@ -187,8 +187,7 @@ async function record(
     while (cursor !== null && !place.interrupt.aborted) {
       const page = await client.requests({ since, limit: 200, ...(cursor === undefined ? {} : { cursor }) });
       for (const { request_id: requestId } of page.requests)
-        for await (const call of recordCalls(client, requestId, tenant))
-          place.terminal.write(`${JSON.stringify(call)}\n`);
+        for await (const call of recordCalls(client, requestId, tenant)) place.terminal.out(plainJson(call));
       cursor = page.next;
     }
   });
