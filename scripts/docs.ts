@@ -43,6 +43,7 @@ export function buildDocs(target: string = TARGET): void {
       );
     for (const picture of new Set(pages.flatMap(({ pictures }) => pictures)))
       cpSync(picture, join(folder, pictureAddress(picture)));
+    cpSync('docs/llms.txt', join(folder, 'llms.txt'));
     requireTargets(pages);
     rmSync(target, { recursive: true, force: true });
     mkdirSync(dirname(target), { recursive: true });

@@ -1,5 +1,6 @@
-/** Writes docs/errors.md and docs/commands.md from the tables of the source, or with --check reports whether they are out of date.
+/** Writes docs/errors.md, docs/commands.md and docs/llms.txt from the tables of the source and the pages, or with --check reports whether they are out of date.
  *  Describes no error and no verb: their definitions do. */
+import { globSync, readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { ADVICE } from '../console/pages/request/advice.ts';
 import { REMEDIES } from '../src/cli/explanation.ts';
@@ -70,6 +71,31 @@ function optionRow({ flags, description, argChoices, defaultValue }: Option): st
   return [`\`${flags}\``, `${description}${choices}${isShown ? `. Default: ${String(defaultValue)}` : ''}`];
 }
 
+/** Pages of the documentation with their first sentences, for models: https://llmstxt.org. */
+function llms(): string {
+  const [, intro = ''] = /\n\n(.+?)\n\n/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const pages = globSync('docs/*.md')
+    .toSorted()
+    .map((page) => {
+      const text = readFileSync(page, 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
+      const [, title = page, first = ''] = /^# (.+)\n+([^\n]+)/.exec(text) ?? [];
+      return `- [${title}](/${page}): ${sentence(first)}`;
+    });
+  return [
+    '# Adjutant\n',
+    `> ${sentence(intro)}\n`,
+    'A running service has these pages below /docs/, its OpenAPI description at /openapi.json, and an MCP server that operates it at /mcp/adjutant.\n',
+    '## Documentation\n',
+    `${pages.join('\n')}\n`,
+  ].join('\n');
+}
+
+/** The first sentence without links and emphasis. */
+function sentence(text: string): string {
+  const plain = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('**', '');
+  return /^.*?\.(?= |$)/.exec(plain)?.[0] ?? plain.replace(/:$/, '.');
+}
+
 for (const [page, content] of [
   ['docs/errors.md', errors()],
   ['docs/commands.md', commands()],
@@ -77,3 +103,4 @@ for (const [page, content] of [
   await generatePage({ page, script: SCRIPT }, (text) =>
     withContent({ page, script: SCRIPT }, text, content),
   );
+await generatePage({ page: 'docs/llms.txt', script: SCRIPT }, llms);

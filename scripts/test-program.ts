@@ -22,6 +22,7 @@ const ENTRIES = [
   ...['tool-server', 'model-server', 'hostile-model'].map((name) => `test/chaos/${name}.ts`),
   ...['client', 'auth-client'].map((name) => `test/conformance/${name}.ts`),
   'test/support/doomed-engines.ts',
+  'test/support/doomed-worker.ts',
 ];
 const CONTROL_SERVER = 'servers/control/main';
 /** It reads files that lie beside its own, wherever the program is. */

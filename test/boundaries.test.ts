@@ -107,6 +107,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
   ],
   'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
+  'features/operating': ['contract', 'http/access', 'http/mcp'],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -140,6 +141,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
     'features/foreign-runs',
     'features/host-login',
+    'features/operating',
   ],
   'cli/doctor': [
     'contract',
@@ -197,6 +199,7 @@ const SHARED_FILES = ['platform/lifecycle.ts', 'version.ts'];
 const LAZY_FROM_CLI = [
   'config',
   'agents/modules',
+  'features/policy',
   'service',
   'servers/directive',
   'http/mcp',
@@ -209,7 +212,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/', 'features/queue-api/']],
   [/^ioredis($|\/)/, ['platform/redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
-  [/^@modelcontextprotocol\/server/, ['servers/', 'http/mcp/', 'testing/']],
+  [/^@modelcontextprotocol\/server/, ['servers/', 'http/mcp/', 'features/operating/', 'testing/']],
   [/^@ai-sdk\/(?!provider$)/, ['models/']],
   [/^@ai-sdk\/provider$/, ['models/', 'worker/executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['http/']],

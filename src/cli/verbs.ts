@@ -24,6 +24,7 @@ import { addListings } from './commands/listings.ts';
 import { addLlm } from './commands/llm.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPayload } from './commands/payload.ts';
+import { addPolicy } from './commands/policy.ts';
 import { addPrioritize } from './commands/prioritize.ts';
 import { addRecord } from './commands/record.ts';
 import { addReindex } from './commands/reindex.ts';
@@ -47,7 +48,7 @@ export const VERBS: readonly { readonly group: string; readonly verbs: readonly 
   { group: 'Call and ask:', verbs: [addCall, addLlm, addAsk, addSubmit, addAgain, addResume, addSchedules] },
   { group: 'Follow and find:', verbs: [addGet, addTail, addTrace, addRequests, addPayload, addListen] },
   { group: 'Steer:', verbs: [addSteering, addAnswer, addCancel, addPrioritize, addDead] },
-  { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff] },
+  { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff, addPolicy] },
   {
     group: 'Operate:',
     verbs: [addListings, addServers, addWorkers, addTop, addBudgets, addKeys, addAudit, addReindex],

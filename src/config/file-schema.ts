@@ -14,7 +14,7 @@ import { runtimeServerSections } from './runtime-servers.ts';
 import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
-import { serverNameSchema } from '../contract/identifiers.ts';
+import { configuredServerNameSchema } from '../contract/identifiers.ts';
 import { inlineAgentSchema } from './agents.ts';
 import { agentNameSchema } from '../contract/run/agent-definition.ts';
 
@@ -116,7 +116,7 @@ export const fileSchema = z.strictObject({
     .optional()
     .register(notes, { description: 'The JSON Schema of this file, for your editor.', fallback: 'none' }),
   /** Each server is read on its own, so that a fault is reported for the form that was meant. */
-  mcpServers: byName(serverNameSchema, z.unknown()).prefault({}),
+  mcpServers: byName(configuredServerNameSchema, z.unknown()).prefault({}),
   ...modelSections,
   ...runSections,
   ...serviceSections,

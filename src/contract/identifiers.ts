@@ -13,6 +13,15 @@ export const serverNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ -');
 
+/** Name under which MCP clients operate the service: no configured server has it. */
+export const OPERATING_SERVER = 'adjutant';
+
+/** Schema of the name of an MCP server that is configured. */
+export const configuredServerNameSchema = serverNameSchema.refine(
+  (name) => name !== OPERATING_SERVER,
+  `is reserved for the server that operates Adjutant (/mcp/${OPERATING_SERVER}); choose another name`,
+);
+
 /** `tool` or `server.tool`. MCP allows more than identifiers do, but never control characters. */
 export const toolNameSchema = z
   .string()

@@ -17,6 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
   '.woff2': 'font/woff2',
 };
 
@@ -57,7 +58,7 @@ function compressedOnce(type: string, plain: Buffer): () => Buffer | null {
 function bodiesOf(folder: string): Map<string, Buffer> {
   const bodies = new Map<string, Buffer>();
   let bytes = 0;
-  for (const entry of globSync('**/*.{html,js,css,png,svg,woff2}', { cwd: folder })) {
+  for (const entry of globSync('**/*.{html,js,css,png,svg,txt,woff2}', { cwd: folder })) {
     const body = readFileSync(join(folder, entry));
     bytes += body.length;
     if (bytes > MOST_BYTES) return new Map();

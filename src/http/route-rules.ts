@@ -50,7 +50,7 @@ export function secondScopeOf(method: string, url: string): Scope | undefined {
 }
 
 /** Pages that tell everyone the same: the documentation, and the files of the console, which hold no data. */
-const PAGES = ['/docs', '/console'];
+const PAGES = ['/docs', '/console', '/llms.txt'];
 
 /** null: there is none. */
 export function ruleOf(method: string, url: string): RouteRule | null {

@@ -215,6 +215,11 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'once-run-cancelled': 'return false;',
     'once-run-ids': 'spec: { ...own, ...(spec as StoredSpec) },',
   },
+  'test/integration/features/policy/decisions.test.ts': {
+    'policy-denied': '',
+    'policy-seen': 'if false then',
+    'policy-once': 'if false then',
+  },
   'test/integration/service/gate.test.ts': {
     'flow-hold':
       "if (answer !== 'unknown') return leaveAfter(parts, pass, ref, await attempt({ ...pass, ...asked }));",

@@ -1,5 +1,6 @@
 // Access tokens of hosts at `/mcp`: who a token speaks for now, with which scopes, and whether it may be used there.
 // Must never let a token do more than its holder may, nor count anywhere but at its resource.
+import { OPERATING_SERVER } from '../../contract/identifiers.ts';
 import type { Admission } from '../../http/access/gate.ts';
 import type { HostTokens } from '../../http/access-check.ts';
 import type { Principal } from '../../http/access/principal.ts';
@@ -30,7 +31,7 @@ export function createHostTokens(
     // Redis ends it by its own clock; the library's end is what the host was told.
     if (payload === undefined || Number(exp) * 1_000 <= Date.now()) return WRONG;
     const at = resourceOf(publicUrl, publicUrl + url);
-    if (at === null || (at !== aud && aud !== `${publicUrl}/mcp`)) return WRONG;
+    if (at === null || (at !== aud && (aud !== `${publicUrl}/mcp` || isOperating(at)))) return WRONG;
     const admission = await holderOf(payload);
     // An answer that lasts goes on past the end of its token, as long as the login does.
     return { ...admission, stays: async () => holderOf(payload) };
@@ -48,4 +49,14 @@ export function createHostTokens(
 function attenuated(principal: Principal, scope: string): Principal {
   const granted = scope.split(' ').filter((each) => principal.scopes.has(each));
   return { ...principal, scopes: new Set(granted) };
+}
+
+/** A person who lets a host call tools does not let it operate the service: that is a login of its own. */
+function isOperating(resource: string): boolean {
+  const name = resource.slice(resource.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(name) === OPERATING_SERVER;
+  } catch {
+    return true;
+  }
 }

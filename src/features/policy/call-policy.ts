@@ -13,8 +13,8 @@ import type { CallRules, ClaimedCall } from '../../worker/attempt/claimed.ts';
 import { prepareScripts } from '../../store/scripts.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { callOf } from './call-data.ts';
-import { countedUses, createPolicyCounters } from './counters.ts';
-import { compileRules, type CounterValues, UncountedCall } from './rules.ts';
+import { createPolicyCounters, decideCall } from './counters.ts';
+import { compileRules } from './rules.ts';
 
 export interface PolicyOptions {
   readonly connection: RedisConnection;
@@ -33,7 +33,6 @@ const LOOK_EVERY_MS = 15_000;
 const LONGEST_STOP_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 const BATCH = 100;
-const ASK_MS = 86_400_000;
 
 export function createCallPolicy({
   connection,
@@ -54,32 +53,10 @@ export function createCallPolicy({
       const known = await connection.hget(keys.request(claim.requestId)[0], `${claim.id}|policy`);
       if (known !== null) return JSON.parse(known) as Ruling;
     }
-    const ruling = await decided(callOfClaim(claimed), memberOf(claim));
+    const ruling = await decideCall({ rules, counters }, callOfClaim(claimed), memberOf(claim));
     // Most calls are of no rule: nothing is written of them.
     if (ruling.rule === null && ruling.decision === 'allow') return ruling;
     return noted(claimed, ruling);
-  }
-
-  async function decided(call: RuledCall, member: string): Promise<Ruling> {
-    try {
-      const uses = rules.usesOf(call);
-      const first = rules.rule(call, uses, null);
-      const isOver = first.kind === 'ruled' && (uses.length === 0 || first.ruling.decision === 'deny');
-      if (isOver) return first.ruling;
-      const read = first.kind === 'needs' ? [...rules.scopes.keys()] : [];
-      return await counters.decide(member, countedUses(call, uses, read, rules.scopes), (values) =>
-        ruledBy(call, uses, values),
-      );
-    } catch (error) {
-      if (!(error instanceof UncountedCall)) throw error;
-      return { decision: 'deny', rule: null, reason: null, failed: error.message, askMs: ASK_MS };
-    }
-  }
-
-  function ruledBy(call: RuledCall, uses: ReturnType<typeof rules.usesOf>, values: CounterValues): Ruling {
-    const ruled = rules.rule(call, uses, values);
-    if (ruled.kind === 'needs') throw new Error('a rule needs counters that were read');
-    return ruled.ruling;
   }
 
   async function noted(

@@ -5,7 +5,7 @@ import type { CounterScope, RuledCall, Ruling } from '../../contract/policy/poli
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../../store/keys.ts';
 import { prepareScripts } from '../../store/scripts.ts';
-import type { CounterUse, CounterValues } from './rules.ts';
+import { type CounterUse, type CounterValues, type Rules, UncountedCall } from './rules.ts';
 
 /** A counter of one scope; `amount` 0: it is only read. */
 export interface CountedUse {
@@ -58,6 +58,32 @@ export function createPolicyCounters(connection: RedisConnection, { policy }: Pi
       return (await run('policy-due', place, [most, againMs])) as string[];
     },
   };
+}
+
+/** A call that cannot be counted waits for no person. */
+const NO_ASK_MS = 86_400_000;
+
+/** Decides about a call, and adds it to its counters unless it is denied. */
+export async function decideCall(
+  { rules, counters }: { readonly rules: Rules; readonly counters: Pick<PolicyCounters, 'decide'> },
+  call: RuledCall,
+  member: string,
+): Promise<Ruling> {
+  try {
+    const uses = rules.usesOf(call);
+    const first = rules.rule(call, uses, null);
+    const isOver = first.kind === 'ruled' && (uses.length === 0 || first.ruling.decision === 'deny');
+    if (isOver) return first.ruling;
+    const read = first.kind === 'needs' ? [...rules.scopes.keys()] : [];
+    return await counters.decide(member, countedUses(call, uses, read, rules.scopes), (values) => {
+      const ruled = rules.rule(call, uses, values);
+      if (ruled.kind === 'needs') throw new Error('a rule needs counters that were read');
+      return ruled.ruling;
+    });
+  } catch (error) {
+    if (!(error instanceof UncountedCall)) throw error;
+    return { decision: 'deny', rule: null, reason: null, failed: error.message, askMs: NO_ASK_MS };
+  }
 }
 
 /** Counters of the scopes of a call: those that it adds to, and those that are read. */

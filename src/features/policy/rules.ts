@@ -33,6 +33,8 @@ export interface Rules {
   /** `values`: null = not read yet. Of several models the strictest decision counts. */
   rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
   readonly scopes: ReadonlyMap<string, CounterScope>;
+  /** Paths that a rule reads, such as `args.amount`, and the counter of its limit; empty: there is no such rule. */
+  readsOf(rule: string): readonly string[];
 }
 
 /** Why a call cannot be counted; it is denied. */
@@ -120,6 +122,13 @@ export function compileRules(settings: PolicySettings): Rules {
     usesOf,
     rule,
     scopes: new Map(counters.map(({ name, per }) => [name, per])),
+    readsOf(name) {
+      const found = rules.find((each) => each.name === name);
+      if (found === undefined) return [];
+      return [
+        ...new Set([...found.expression.reads, ...found.counters.map((each) => `${COUNTERS}.${each}`)]),
+      ];
+    },
   };
 }
 

@@ -45,19 +45,24 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
     return isLegacy ? sessions.handle(request, parsedBody) : modern.fetch(request, { parsedBody });
   }
 
-  async function handle(request: Request, parsedBody: unknown): Promise<Response> {
-    if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
-    const fault = greetingFault(parsedBody);
-    if (fault !== null) return refused(INVALID_PARAMS, fault);
-    return bounded(await answer(acceptingBoth(request), readMessages(parsedBody)));
-  }
-
   async function close(): Promise<void> {
     servers.stop();
     await Promise.all([modern.close(), sessions.close()]);
   }
 
-  return { handle, close };
+  return { handle: boundedHandler(answer), close };
+}
+
+/** Refuses what no server has to read, and bounds what a client may leave unread. */
+export function boundedHandler(
+  answer: (request: Request, parsedBody: unknown) => Promise<Response>,
+): McpEndpoint['handle'] {
+  return async (request, parsedBody) => {
+    if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
+    const fault = greetingFault(parsedBody);
+    if (fault !== null) return refused(INVALID_PARAMS, fault);
+    return bounded(await answer(acceptingBoth(request), readMessages(parsedBody)));
+  };
 }
 
 /** Each stream of a client that wants to know of changes is a listener. */

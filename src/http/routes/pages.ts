@@ -34,6 +34,9 @@ const ASK_EACH_TIME = 'no-cache';
 
 const schema = { hide: true };
 
+/** The pages of the documentation with their first sentences, for models. */
+const LLMS = 'llms.txt';
+
 interface Pages {
   readonly root: '/console' | '/docs';
   readonly title: string;
@@ -62,7 +65,12 @@ export function docsRoutes(app: App, files: PageFiles | null): void {
     root: '/docs',
     title: 'The documentation',
     files,
-    fileOf: (all, path) => all.get(path === '' ? INDEX : path) ?? all.get(`${path}.html`),
+    fileOf: (all, path) =>
+      all.get(path === '' ? INDEX : path) ?? all.get(`${path.replace(/\.md$/, '')}.html`),
+  });
+  app.get(`/${LLMS}`, { schema }, async (request, reply) => {
+    const file = files?.get(LLMS);
+    return file === undefined ? notFound(reply, `/${LLMS}`) : send(request, reply, file);
   });
 }
 

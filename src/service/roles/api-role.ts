@@ -19,6 +19,8 @@ import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Hearing } from '../../store/log/channel.ts';
 import { sharedSecret } from '../../store/access/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/catalog-changes.ts';
+import { OPERATING_SERVER } from '../../contract/identifiers.ts';
+import { createOperatingEndpoint } from '../../features/operating/server.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
 import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
@@ -111,7 +113,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: mcpOf({ clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+    mcp: mcpOf({ client, clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
@@ -201,6 +203,8 @@ function modelEndpointOf(
 }
 
 interface McpClients {
+  /** Acts for the caller of now, of whichever tenant. */
+  readonly client: DirectiveClient;
   readonly clientOf: ClientOf;
   /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
@@ -226,9 +230,11 @@ function patienceIn({ mcp, mcpServers }: Config): ((server: string | null) => nu
   return (server) => (server === null ? undefined : mcpServers.get(server)?.host_patience_ms) ?? usual;
 }
 
+const OPERATING_ADDRESS = `The server that operates Adjutant belongs to no run: its address is /mcp/${OPERATING_SERVER}.`;
+
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  { clientOf, guard, findCall }: McpClients,
+  { client, clientOf, guard, findCall }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
@@ -251,8 +257,14 @@ function mcpOf(
     },
     (made) => void made.close().catch(onError),
   );
+  const operating = createOperatingEndpoint({ client, keysFrom, version, onError });
   return {
-    handle: (server, request, body) => endpoints.of(currentTenant()).handle(server, request, body),
-    close: async () => void (await Promise.all(endpoints.all().map(async (made) => made.close()))),
+    handle: async (server, request, body) => {
+      if (server !== OPERATING_SERVER) return endpoints.of(currentTenant()).handle(server, request, body);
+      const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
+      return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
+    },
+    close: async () =>
+      void (await Promise.all([operating, ...endpoints.all()].map(async (made) => made.close()))),
   };
 }

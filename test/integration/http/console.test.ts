@@ -122,6 +122,9 @@ describe('the documentation', () => {
     expect(policyOf(page)).toBe(policyOf(consolePage));
     expect(await page?.text()).not.toMatch(/<script|<style|style=|onload=|<!-- not run/);
     expect((await get('/docs/no-such-page')).status).toBe(404);
+    const models = await (await get('/llms.txt')).text();
+    const [, first = ''] = /\]\((\/docs\/[\w-]+\.md)\): /.exec(models) ?? [];
+    expect((await get(first)).status).toBe(200);
   });
 
   test('has a link from page to page that leads to a page and a heading of it', async () => {

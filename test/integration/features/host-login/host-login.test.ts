@@ -126,6 +126,14 @@ describe('a host', () => {
     await expect(renewed(host)).rejects.toThrow();
   });
 
+  test.each(['adjutant', '%61djutant', 'adjutant/'])(
+    'of all tools does not operate the service at /mcp/%s',
+    async (name) => {
+      const host = await loggedIn(service.url, (await service.key()).key);
+      expect(await statusOf(`${mcp()}/${name}`, host.held.tokens?.access_token)).toBe(401);
+    },
+  );
+
   test('of one server reaches that server alone', async () => {
     const { key } = await service.key();
     const host = createHost();

@@ -1,29 +1,73 @@
 /** Rules of an operator about calls, through the whole service.
- *  It stands for point 4 of issue 38: each decision, counters under concurrency, rules that fail, names that attack. */
+ *  It stands for point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runCli } from '../../../../src/cli/program.ts';
+import { createTerminal } from '../../../../src/cli/terminal.ts';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
+import { claimOf, LANE, originOf } from '../../../support/journal.ts';
+import { openHost } from '../../../support/mcp-clients.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
+import { openPipeline } from '../../../support/pipeline.ts';
+import { spawnNode } from '../../../support/process.ts';
+import { programOf } from '../../../support/program.ts';
+import { json, startProvider } from '../../../support/provider-server.ts';
+import { startProducer } from '../../../support/queue-producer.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 import { openStore } from '../../../support/store.ts';
 import { parseConfig } from '../../../../src/config/config.ts';
+import { createCallPolicy } from '../../../../src/features/policy/call-policy.ts';
 import { createPolicyCounters } from '../../../../src/features/policy/counters.ts';
 
+const DOOMED = programOf(fileURLToPath(new URL('../../../support/doomed-worker.ts', import.meta.url)));
 const redis = useRedis();
+
+/** Has its tool called with what the query says, and then repeats the tool's answer. */
+const provider = shared(async () =>
+  startProvider(async (response, request, index) => {
+    const { messages } = request.body as { messages: { role: string; content: unknown }[] };
+    const query = String(messages.find(({ role }) => role === 'user')?.content);
+    const answer = messages.find(({ role }) => role === 'tool')?.content;
+    const call = {
+      id: `c${index}`,
+      type: 'function',
+      function: { name: 'peer_echo', arguments: JSON.stringify({ text: query }) },
+    };
+    const message =
+      answer === undefined ? { content: null, tool_calls: [call] } : { content: `read: ${String(answer)}` };
+    const finish = answer === undefined ? 'tool_calls' : 'stop';
+    const choices = [{ index: 0, finish_reason: finish, message }];
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+  }),
+);
+
 const service = shared(async () => {
   const started = await startService({
     redisUrl: redis.url,
     config: {
       mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+      providers: {
+        main: { type: 'openai-compatible', base_url: `${provider.url}/v1`, models: { open: {}, secret: {} } },
+      },
+      models: { either: ['main:open', 'main:secret'] },
+      agents: { clerk: { model: 'main:open', tools: ['peer.echo'], stream: false } },
       policy: {
         counters: {
           added: { of: 'tool == "peer.add"', sum: 'args.a' },
           secrets: { of: 'tool == "peer.echo" && args.text == "secret"', per: 'request' },
         },
         rules: [
+          { name: 'no-secret', when: "model == 'main:secret'", decision: 'deny' },
           {
             name: 'no-word',
             when: 'tool == "peer.echo" && args.text.contains("drop")',
@@ -125,6 +169,43 @@ describe('the rules of an operator', () => {
     expect((await ended(request_id))?.error?.type).toBe('policy_denied');
   });
 
+  test('decide about calls of MCP hosts, of runs, of runs that other programs lead, of BullMQ and of schedules', async () => {
+    for (const place of ['/mcp', '/mcp/peer', '/runs/led/mcp']) {
+      await using host = await openHost('modern', `${service.url}${place}`);
+      const name = place === '/mcp/peer' ? 'echo' : 'peer__echo';
+      const answer = await host.call(name, { text: 'drop' });
+      expect(answer).toMatchObject({ isError: true });
+      expect(JSON.stringify(answer.content)).toContain('policy_denied');
+    }
+    const run = await client.runs.run({ agent: 'clerk', query: 'drop' });
+    expect(run.status).toBe('completed');
+    const asked = provider.seen.map(({ text }) => text).find((text) => text.includes('"role":"tool"'));
+    expect(asked).toMatch(/policy_denied.*The call is denied by the rule .*no-word.*Not here\./);
+    await using producer = await startProducer({ port: Number(new URL(redis.url).port) }, service.prefix);
+    const job = { type: 'tool_exec', tool_name: 'peer.echo', arguments: { text: 'drop' } };
+    expect(await producer.failed(await producer.queue.add('call', job))).toMatchObject({
+      type: 'policy_denied',
+    });
+    const directives = [{ ...job, id: 'c' }];
+    await client.schedules.create({ id: 'daily', cron: '0 3 * * *', directives } as never);
+    const { request_id: fired } = await client.schedules.trigger('daily');
+    expect((await ended(fired ?? ''))?.error?.type).toBe('policy_denied');
+  });
+
+  test('decide about models, of several candidates by the strictest', async () => {
+    for (const [model, denied] of [
+      ['main:secret', true],
+      ['either', true],
+      ['main:open', false],
+    ] as const) {
+      const request_id = randomUUID();
+      const context = [{ role: 'user', content: 'hello' }];
+      await client.submit({ type: 'llm_generate', id: 'c', request_id, model, context } as never);
+      const result = await ended(request_id);
+      expect(result?.error?.type === 'policy_denied').toBe(denied);
+    }
+  });
+
   test('ask a person, once, and the call is made when it is approved', async () => {
     const requestId = await call('peer.echo', { text: 'ask' });
     const waiting = async () =>
@@ -180,6 +261,102 @@ describe('the rules of an operator', () => {
   });
 });
 
+/** The command line in this process. */
+async function adjutant(...args: string[]): Promise<{ code: number; out: string }> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const code = await runCli(args, {
+    version: 'test',
+    terminal: createTerminal(stdout, stderr),
+    keyboard: null,
+    interrupt: new AbortController().signal,
+    environment: { ADJUTANT_URL: service.url },
+  });
+  return { code, out: `${String(stdout.read() ?? '')}${String(stderr.read() ?? '')}` };
+}
+
+describe('`adjutant policy`', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'adjutant-policy-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const written = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const rulesIn = (name: string, policy: object): string =>
+    written(name, JSON.stringify({ mcpServers: { peer: { url: 'http://127.0.0.1:9/mcp' } }, policy }));
+
+  test('records calls with their decisions, and replays them against other rules', async () => {
+    const made = [
+      await call('peer.echo', { text: 'drop', api_key: 'not-for-files' }),
+      await call('peer.echo', { text: 'fine' }),
+    ];
+    for (const requestId of made) await ended(requestId);
+    await eventually(async () =>
+      (await client.requests({ limit: 200 })).requests.map((each) => each.request_id),
+    ).toEqual(expect.arrayContaining(made));
+    const { code, out } = await adjutant('policy', 'record', '--since', '1h');
+    expect(code).toBe(0);
+    expect(out).not.toContain('not-for-files');
+    const lines = out.split('\n').filter((line) => made.some((requestId) => line.includes(requestId)));
+    const file = written('calls.jsonl', `${lines.join('\n')}\n`);
+    const deny = { name: 'no-word', when: "has(args.text) && args.text == 'drop'", decision: 'deny' };
+    const same = rulesIn('same.json', { rules: [deny] });
+    expect(await adjutant('policy', 'test', file, '--config', same)).toEqual({
+      code: 0,
+      out: '2 calls, 0 decided differently\n',
+    });
+    const other = rulesIn('other.json', {
+      rules: [{ name: 'fine', when: "args.text == 'fine'", decision: 'ask' }],
+    });
+    const replayed = await adjutant('policy', 'test', file, '--config', other);
+    expect(replayed.code).toBe(1);
+    expect(replayed.out).toMatch(/peer\.echo +deny +allow +default/);
+    expect(replayed.out).toMatch(/peer\.echo +allow +ask +fine/);
+    const explained = await adjutant('policy', 'explain', `${made[0]}/c`, '--config', same);
+    expect(explained.out).toMatch(/recorded +deny +rule no-word/);
+    expect(explained.out).toMatch(/read +args\.text +"drop"/);
+  });
+
+  test('counts from zero, by the recorded order and day, without what a person denied', async () => {
+    const recorded = (id: string, at: string, more: object = {}) =>
+      JSON.stringify({
+        request_id: 'r',
+        id,
+        at,
+        lane: 'tool.pay',
+        decision: 'allow',
+        rule: null,
+        directive: { type: 'tool_exec', tool_name: 'pay.refund', arguments: { amount: 40 } },
+        ...more,
+      });
+    const lines = [
+      recorded('late', '2026-11-02T00:00:01Z'),
+      recorded('third', '2026-11-01T12:00:02Z', { decision: 'deny' }),
+      recorded('denied', '2026-11-01T11:00:00Z', { decision: 'ask', made: false }),
+      recorded('first', '2026-11-01T12:00:00Z'),
+      recorded('second', '2026-11-01T12:00:01Z'),
+    ];
+    const policy = {
+      counters: { paid: { of: "tool == 'pay.refund'", sum: 'args.amount' } },
+      rules: [
+        { name: 'early', when: 'time.getHours() < 12 && time.getDate() == 1', decision: 'ask' },
+        { name: 'daily', when: 'true', decision: 'limit', counter: 'paid', at_most: 100 },
+      ],
+    };
+    const file = written('counted.jsonl', lines.join('\n'));
+    const config = rulesIn('counted.json', policy);
+    expect((await adjutant('policy', 'test', file, '--config', config)).out).toBe(
+      '5 calls, 0 decided differently\n',
+    );
+    const { out } = await adjutant('policy', 'explain', 'r/third', '--file', file, '--config', config);
+    expect(out).toMatch(/now +deny +rule daily/);
+    expect(out).toMatch(/read +counters\.paid +80/);
+    const damaged = written('damaged.jsonl', `${lines[0]}\n{"request_id": 1}\n`);
+    const refused = await adjutant('policy', 'test', damaged, '--config', config);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain('damaged.jsonl:2 is no recorded call');
+  });
+});
+
 /** A worker may die between the reservation and the record of its decision. */
 describe('a reservation', () => {
   const open = shared(() => openStore(redis.url));
@@ -203,7 +380,93 @@ describe('a reservation', () => {
     await decide('q/c');
     expect(seen).toEqual([0, 7, 7]);
   });
+
+  test('that was decided by other values is decided anew', async () => {
+    const counters = createPolicyCounters(open.connection, { policy: `${open.keys.policy}u:` });
+    const limit = (values: ReadonlyMap<string, number>) =>
+      ({ ...ask, decision: (values.get('n') ?? 0) + 7 > 10 ? 'deny' : 'allow' }) as const;
+    let other: ReturnType<typeof counters.decide> | undefined;
+    // The other call reads the counter before this one has added to it, and decides after it.
+    const own = counters.decide('q/a', [use], (values) => {
+      other ??= counters.decide('q/b', [use], limit);
+      return limit(values);
+    });
+    expect([(await own).decision, (await other)?.decision]).toEqual(['allow', 'deny']);
+  });
+
+  test('is noted once, with one signal, also when the answer of Redis to the note was lost', async () => {
+    await using pipeline = await openPipeline(redis.url);
+    const call = await pipeline.accepted({ effect: 'once' });
+    expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
+    const settings = { rules: [], counters: [], default: 'deny' } as const;
+    const { connection, keys, journal } = pipeline;
+    const policy = createCallPolicy({ connection, keys, journal, settings, onError: () => {} });
+    const claimed = {
+      directive: call,
+      envelope: { directive: call, lane: LANE },
+      lane: LANE,
+      claim: { requestId: call.request_id, id: call.id, fence: 1 },
+      digest: 'd',
+      origin: originOf(call),
+      now: 0,
+    };
+    const rulings = [await policy.rule(claimed as never), await policy.rule(claimed as never)];
+    expect(rulings.map((ruling) => ruling?.decision)).toEqual(['deny', 'deny']);
+    const types = await pipeline.typesOf(call);
+    expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(1);
+  });
 });
+
+test.each([
+  ['its reservation', 1, 'idempotent'],
+  ['the record of its decision', 2, 'once'],
+] as const)(
+  'a call whose worker is killed after %s counts once, and is made once at most',
+  async (_after, at, tool) => {
+    const RULED = `tool == 'counting.${tool}'`;
+    const folder = await mkdtemp(join(tmpdir(), 'adjutant-policy-'));
+    const file = join(folder, 'counter.jsonl');
+    await writeFile(file, '');
+    const prefix = `killed-${randomUUID()}`;
+    const config = {
+      worker: { lease_ms: 1_000, drain_ms: 0 },
+      mcpServers: { counting: ownServerEntry('counting.ts', { COUNTER_FILE: file }) },
+      policy: {
+        counters: { made: { of: RULED } },
+        rules: [
+          { name: 'two', when: RULED, decision: 'limit', counter: 'made', at_most: 2 },
+          { name: 'known', when: RULED, decision: 'allow' },
+        ],
+      },
+    };
+    await using api = await startService({ redisUrl: redis.url, prefix, roles: { api: true }, config });
+    const doomed = spawnNode([DOOMED, redis.url, prefix, String(at), JSON.stringify(config)]);
+    await untilListed(api.url, `counting.${tool}`);
+    const http = createHttpClient({ baseUrl: api.url });
+    const made = async (label: string) => {
+      const call = { type: 'tool_exec', tool_name: `counting.${tool}`, id: label, request_id: prefix };
+      await http.submit({ ...call, arguments: { label } } as never);
+      return async () =>
+        (await http.result(prefix, label))?.data as { result: { ok: boolean; error?: { type: string } } };
+    };
+    const first = await made('first');
+    expect((await doomed.exited).signal).toBe('SIGKILL');
+    await using _worker = await startService({
+      redisUrl: redis.url,
+      prefix,
+      roles: { worker: true },
+      config,
+    });
+    const { result } = await first();
+    expect(result.error?.type ?? 'made').toBe(tool === 'once' ? 'outcome_unknown' : 'made');
+    expect((await (await made('second'))()).result.ok).toBe(true);
+    expect((await (await made('third'))()).result.error?.type).toBe('policy_denied');
+    const labels = (await readFile(file, 'utf8')).match(/"label":"\w+"/g);
+    expect(labels).toEqual([...(tool === 'once' ? [] : ['"label":"first"']), '"label":"second"']);
+    await http.close();
+    await rm(folder, { recursive: true, force: true });
+  },
+);
 
 describe('the configuration', () => {
   const messageOf = (when: string): string => {
@@ -227,5 +490,17 @@ describe('the configuration', () => {
   ])('refuses the start with the place of `%s`', (when, why) => {
     expect(messageOf(when)).toContain(why);
     expect(messageOf(when)).toContain('policy.rules[0].when');
+  });
+
+  /** The longest evaluation is that of a text of this size, with one loop at a time over the bounded values of a call. */
+  test.each([
+    ['text', `tool == "${'x'.repeat(2_048)}"`, 'is longer than 2048 characters'],
+    ['terms', Array.from({ length: 180 }, () => "kind==''").join('||'), 'is no expression'],
+    ['depth', `${'!('.repeat(40)}true${')'.repeat(40)}`, 'is no expression'],
+    ['lists that it builds', 'args.a.map(x, x).size() > 1', 'calls map()'],
+    ['lists that it chooses from', 'args.a.filter(x, x > 1).size() > 1', 'calls filter()'],
+    ['loops in a loop', 'args.a.exists(x, x.all(y, y > 1))', 'within another loop'],
+  ])('bounds the work of a rule by its %s', (_what, when, why) => {
+    expect(messageOf(when)).toContain(why);
   });
 });
