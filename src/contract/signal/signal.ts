@@ -252,6 +252,23 @@ const policyDecided = signalType('directive.policy_decided', '/directive', {
   metadata: metadataSchema,
 });
 
+/** The finding about a call whose answer was lost: the operator's tool was asked, and no further time follows for this loss. */
+const directiveReconciled = signalType('directive.reconciled', '/directive', {
+  call_id: callIdSchema,
+  outcome: z
+    .enum(['happened', 'not_happened', 'unknown'])
+    .describe(
+      '`happened`: the directive ends as a success; `not_happened`: it is retried, or ends as a failure; `unknown`: it ends as `outcome_unknown`.',
+    ),
+  tool: z.string().nullable().describe('Tool that was asked, `server.tool`; null: its settings are gone.'),
+  arguments_digest: z.string().optional().describe('Digest of its arguments. Absent: it was not asked.'),
+  looks: z.int().min(0).describe('How often it was asked after this loss.'),
+  at: instantSchema.describe('Instant (UTC) of the finding.'),
+  cause: z.string().describe('Type of the error of the lost call; `worker_lost`: its worker died, `stopped`: it stopped.'),
+  reason: z.string().optional().describe('Why the outcome is unknown. Absent: it is known.'),
+  metadata: metadataSchema,
+});
+
 const callFields = {
   call_id: z.string().min(1).describe('Id of the directive or tool call that the signal reports on.'),
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
@@ -386,6 +403,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   directiveRejected.wire,
   directiveIgnored.wire,
   policyDecided.wire,
+  directiveReconciled.wire,
   requestInput.wire,
   requestCancelRequested.wire,
   requestResumed.wire,
@@ -422,6 +440,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   directiveRejected.draft,
   directiveIgnored.draft,
   policyDecided.draft,
+  directiveReconciled.draft,
   requestInput.draft,
   requestCancelRequested.draft,
   requestResumed.draft,
@@ -469,6 +488,7 @@ export const SIGNAL_SOURCES = {
   'directive.rejected': directiveRejected.source,
   'directive.ignored': directiveIgnored.source,
   'directive.policy_decided': policyDecided.source,
+  'directive.reconciled': directiveReconciled.source,
   'ai.request.input': requestInput.source,
   'ai.request.cancel_requested': requestCancelRequested.source,
   'ai.request.resumed': requestResumed.source,

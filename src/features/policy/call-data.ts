@@ -5,12 +5,8 @@ import type { Directive } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { RuledCall } from '../../contract/policy/policy.ts';
+import { dataFrom } from '../../platform/expression/data.ts';
 import type { Data } from '../../platform/expression/expression.ts';
-
-/** Values, and characters of texts and names, of arguments that rules can read: an expression visits each of them for each other one at most. */
-const MOST_VALUES = 2_000;
-const MOST_CHARACTERS = 262_144;
-const DEEPEST = 32;
 
 /** Fields that say how a directive is executed, and not what it does. */
 const NOT_ARGUMENTS: ReadonlySet<string> = new Set(['type', 'request_id', 'id', 'metadata']);
@@ -46,15 +42,15 @@ function argumentsOf(directive: Directive): RuledCall['args'] {
 
 /** Without `args` where they cannot be read, so that an expression that reads them fails. */
 export function dataOf(call: RuledCall, model: string): Readonly<Record<string, Data>> {
-  const args = call.args === null ? null : knownMapOf(call.args);
+  const args = call.args === null ? undefined : knownMapOf(call.args);
   return {
     kind: call.kind,
     tool: call.tool,
     server: call.server,
     model,
     models: call.models,
-    ...(args === null ? {} : { args }),
-    args_readable: args !== null,
+    ...(args === undefined ? {} : { args }),
+    args_readable: args !== undefined,
     tenant: call.tenant,
     caller: call.caller,
     agent: call.agent,
@@ -63,39 +59,11 @@ export function dataOf(call: RuledCall, model: string): Readonly<Record<string, 
   };
 }
 
-/** Each call is read several times. */
-const maps = new WeakMap<object, { readonly args: Data | null }>();
+/** Each call is read several times. Without data where the arguments are too large. */
+const maps = new WeakMap<object, { readonly args: Data | undefined }>();
 
-function knownMapOf(args: object): Data | null {
-  const known = maps.get(args) ?? { args: mapOf(args) };
+function knownMapOf(args: object): Data | undefined {
+  const known = maps.get(args) ?? { args: dataFrom(args) };
   maps.set(args, known);
   return known.args;
 }
-
-/** null: too large. */
-function mapOf(args: object): Data | null {
-  const left = { values: MOST_VALUES, characters: MOST_CHARACTERS };
-
-  function converted(value: unknown, depth: number): Data {
-    left.values -= 1;
-    if (typeof value === 'string') left.characters -= value.length;
-    if (left.values < 0 || left.characters < 0 || depth > DEEPEST) throw TOO_LARGE;
-    if (Array.isArray(value)) return (value as unknown[]).map((each) => converted(each, depth + 1));
-    if (!isObject(value)) return value as Data;
-    const map = new Map<string, Data>();
-    for (const name of Object.keys(value)) {
-      left.characters -= name.length;
-      map.set(name, converted((value as Record<string, unknown>)[name], depth + 1));
-    }
-    return map;
-  }
-
-  try {
-    return converted(args, 0);
-  } catch (error) {
-    if (error === TOO_LARGE) return null;
-    throw error;
-  }
-}
-
-const TOO_LARGE = new RangeError('the arguments are too large for rules');
