@@ -34,7 +34,9 @@ function textsIn(value: unknown): string[] {
 }
 
 const argumentsSchema = z.record(z.string(), z.json()).superRefine((given, context) => {
-  const unknown = textsIn(given).flatMap(placeholdersIn).find((name) => !isPlaceholder(name));
+  const unknown = textsIn(given)
+    .flatMap(placeholdersIn)
+    .find((name) => !isPlaceholder(name));
   if (unknown !== undefined)
     context.addIssue({
       code: 'custom',
@@ -45,7 +47,8 @@ const argumentsSchema = z.record(z.string(), z.json()).superRefine((given, conte
 const reconcileSchema = z
   .strictObject({
     tool: z.string().min(1).max(256).register(notes, {
-      description: 'Tool of the same server that tells whether a call happened. Its repeat policy must be `read`.',
+      description:
+        'Tool of the same server that tells whether a call happened. Its repeat policy must be `read`.',
       fallback: 'required',
     }),
     arguments: argumentsSchema.default({}).register(notes, {
@@ -58,7 +61,8 @@ const reconcileSchema = z
       fallback: 'required',
     }),
     not_happened: expression('bool').optional().register(notes, {
-      description: 'The same, true: the call did not happen. Where neither is true, the answer tells nothing.',
+      description:
+        'The same, true: the call did not happen. Where neither is true, the answer tells nothing.',
       fallback: 'whatever does not satisfy `happened`',
     }),
     result: expression('any').optional().register(notes, {
@@ -74,7 +78,8 @@ const reconcileSchema = z
       unit: 'ms',
     }),
     settle_ms: z.int().min(0).max(3_600_000).default(30_000).register(notes, {
-      description: 'How long after the loss "did not happen" is not believed: the call may still be under way.',
+      description:
+        'How long after the loss "did not happen" is not believed: the call may still be under way.',
       unit: 'ms',
     }),
     total_ms: positiveDurationMsSchema.default(60_000).register(notes, {

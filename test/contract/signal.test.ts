@@ -134,7 +134,14 @@ const cases: Record<SignalType, Case> = {
   },
   'directive.reconciled': {
     source: '/directive',
-    required: { ...call, outcome: 'unknown', tool: 'bank.find', looks: 2, at: '2026-01-01T00:00:00.000Z', cause: 'timeout' },
+    required: {
+      ...call,
+      outcome: 'unknown',
+      tool: 'bank.find',
+      looks: 2,
+      at: '2026-01-01T00:00:00.000Z',
+      cause: 'timeout',
+    },
     optional: { arguments_digest: 'abc', reason: 'it did not tell', metadata },
   },
   'directive.ignored': {

@@ -1,13 +1,16 @@
-/** A worker that says and hears nothing more of a directive from one of its commands to Redis on; the test kills the process.
- *  It must never end in any other way: nothing is tidied up. Arguments: Redis URL, prefix, configuration, dooms as JSON. */
+/** Workers in one process, each of a store of its own, which stop for good at one of their commands to Redis; the test kills the process.
+ *  It must never end one in any other way: nothing is tidied up, and a stopped one sends nothing more.
+ *  Arguments: Redis URL, configuration and dooms as JSON. */
 import { type Command, Redis } from 'ioredis';
 import { startService } from './running-service.ts';
 
-/** A point at which the worker dies for one request. */
+/** The point at which a worker stops. */
 export interface Doom {
-  /** Id of the request. */
+  /** Key prefix of its store. */
+  readonly prefix: string;
+  /** Id of its one request. */
   readonly request: string;
-  /** Number of the command that changes something and names the request, from 1. */
+  /** Number of the command that changes the directive, from 1; 0: it does not stop. */
   readonly at: number;
   /** `before` it is sent, or `after` Redis has executed it and before the worker knows. */
   readonly moment: 'before' | 'after';
@@ -16,36 +19,39 @@ export interface Doom {
 const READS = new Set(['hget', 'hmget', 'hgetall']);
 const NEVER = new Promise<never>(() => {});
 
-const [redisUrl = '', prefix = '', config = '{}', given = '[]'] = process.argv.slice(2);
-const dooms = (JSON.parse(given) as Doom[]).map((doom) => ({ ...doom, sent: 0, isOver: false }));
-
 type Send = (this: Redis, command: Command, ...rest: unknown[]) => unknown;
-const prototype = Redis.prototype as unknown as { sendCommand: Send };
-const send = prototype.sendCommand;
 
-prototype.sendCommand = function doomed(this: Redis, command: Command, ...rest: unknown[]): unknown {
-  const texts = command.args.map(String);
-  const found = dooms.filter(({ request }) => texts.some((text) => text.includes(request)));
-  if (found.some(({ isOver }) => isOver)) return NEVER;
-  const doom = READS.has(command.name) ? undefined : found[0];
-  if (doom === undefined || ++doom.sent !== doom.at) return send.call(this, command, ...rest);
-  const end = (): void => {
-    doom.isOver = true;
-    console.log(`died ${doom.request}`);
-  };
-  if (doom.moment === 'before') {
-    end();
+function stopAt(dooms: readonly Doom[]): void {
+  const states = dooms.map((doom) => ({ ...doom, sent: 0, isOver: false }));
+  const prototype = Redis.prototype as unknown as { sendCommand: Send };
+  const send = prototype.sendCommand;
+  prototype.sendCommand = function doomed(this: Redis, command: Command, ...rest: unknown[]): unknown {
+    const texts = command.args.map(String);
+    const state = states.find(({ prefix }) => texts.some((text) => text.includes(prefix)));
+    if (state?.isOver === true) return NEVER;
+    const { request } = state ?? { request: null };
+    const isChange =
+      request !== null && !READS.has(command.name) && texts.some((text) => text.includes(request));
+    if (state === undefined || !isChange || ++state.sent !== state.at)
+      return send.call(this, command, ...rest);
+    const end = (): void => {
+      state.isOver = true;
+      console.log(`died ${state.prefix}`);
+    };
+    if (state.moment === 'before') {
+      end();
+      return NEVER;
+    }
+    send.call(this, command, ...rest);
+    void Promise.resolve(command.promise).then(end, end);
     return NEVER;
-  }
-  const answer = send.call(this, command, ...rest);
-  void Promise.resolve(command.promise).then(end, end);
-  return NEVER ?? answer;
-};
+  };
+}
 
-await startService({
-  redisUrl,
-  prefix,
-  roles: { api: false, engine: false, worker: true },
-  config: JSON.parse(config) as Record<string, unknown>,
-});
+const [redisUrl = '', config = '{}', given = '[]'] = process.argv.slice(2);
+const dooms = JSON.parse(given) as Doom[];
+stopAt(dooms);
+const options = { redisUrl, config: JSON.parse(config) as Record<string, unknown> };
+const roles = { api: false, engine: false, worker: true };
+await Promise.all(dooms.map(async ({ prefix }) => startService({ ...options, roles, prefix })));
 console.log('ready');

@@ -30,7 +30,11 @@ function json(value: unknown): CallToolResult {
 
 export async function startPaymentServer() {
   /** Numbers by idempotency key. */
-  const [paid, called, asked] = [new Map<string, string[]>(), new Map<string, number>(), new Map<string, number>()];
+  const [paid, called, asked] = [
+    new Map<string, string[]>(),
+    new Map<string, number>(),
+    new Map<string, number>(),
+  ];
   const sockets = new AsyncLocalStorage<Socket>();
 
   function added(counts: Map<string, number>, key: string): number {
@@ -56,7 +60,8 @@ export async function startPaymentServer() {
     if (how === 'never') return NEVER;
     if (how === 'huge') return { content: [{ type: 'text', text: 'x'.repeat(1_000_000) }] };
     if (how === 'shape') return json({ payments: order });
-    if (how === 'other') return json({ found: true, key: 'another', id: 'p-other', token: 'sk-live-0123456789abcdef' });
+    if (how === 'other')
+      return json({ found: true, key: 'another', id: 'p-other', token: 'sk-live-0123456789abcdef' });
     if (how === 'text') return { content: [{ type: 'text', text: 'we are not sure' }] };
     const isShown = order !== undefined && (how !== 'late' || count > 2);
     return json(isShown ? { found: true, key, id: `p-${order}` } : { found: false });

@@ -264,7 +264,9 @@ const directiveReconciled = signalType('directive.reconciled', '/directive', {
   arguments_digest: z.string().optional().describe('Digest of its arguments. Absent: it was not asked.'),
   looks: z.int().min(0).describe('How often it was asked after this loss.'),
   at: instantSchema.describe('Instant (UTC) of the finding.'),
-  cause: z.string().describe('Type of the error of the lost call; `worker_lost`: its worker died, `stopped`: it stopped.'),
+  cause: z
+    .string()
+    .describe('Type of the error of the lost call; `worker_lost`: its worker died, `stopped`: it stopped.'),
   reason: z.string().optional().describe('Why the outcome is unknown. Absent: it is known.'),
   metadata: metadataSchema,
 });

@@ -9,7 +9,12 @@ import {
   type RuledCall,
   type Ruling,
 } from '../../contract/policy/policy.ts';
-import { createCompiler, type Data, evaluationFault, type Expression } from '../../platform/expression/expression.ts';
+import {
+  createCompiler,
+  type Data,
+  evaluationFault,
+  type Expression,
+} from '../../platform/expression/expression.ts';
 import { dataOf } from './call-data.ts';
 
 /** Amount that a call adds to a counter. */
@@ -173,7 +178,9 @@ function amountOf(counter: string, evaluate: () => unknown): number {
   try {
     value = evaluate();
   } catch (error) {
-    throw new UncountedCall(`the counter "${counter}" cannot tell what the call adds: ${evaluationFault(error)}`);
+    throw new UncountedCall(
+      `the counter "${counter}" cannot tell what the call adds: ${evaluationFault(error)}`,
+    );
   }
   const amount = typeof value === 'bigint' ? Number(value) : value;
   if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))

@@ -1,10 +1,6 @@
 // The settings of one tool, compiled: the arguments of the tool that is asked, and what its answer says about the lost call.
 // Must never take an answer that an expression cannot read for one that says something.
-import {
-  filledText,
-  RECONCILE_VARIABLES,
-  type ReconcileSettings,
-} from '../../contract/tool/reconcile.ts';
+import { filledText, RECONCILE_VARIABLES, type ReconcileSettings } from '../../contract/tool/reconcile.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { dataFrom, jsonFrom } from '../../platform/expression/data.ts';
 import { createCompiler, type Data, evaluationFault } from '../../platform/expression/expression.ts';
@@ -58,7 +54,9 @@ export function compileReconcile(settings: ReconcileSettings): Reconcile {
       const isNot = notHappened === null || isTrue('not_happened', notHappened.evaluate(data));
       return isNot ? { kind: 'not_happened' } : unknown('its answer says neither');
     } catch (error) {
-      return unknown(error instanceof NoBoolean ? error.message : `its answer cannot be read: ${evaluationFault(error)}`);
+      return unknown(
+        error instanceof NoBoolean ? error.message : `its answer cannot be read: ${evaluationFault(error)}`,
+      );
     }
   }
 

@@ -90,7 +90,8 @@ export function createCompiler(
     const checked = parsed.check();
     if (!checked.valid) throw new ExpressionFault(sentenceOf(checked.error));
     const type = String(checked.type);
-    const fits = result === 'any' || type === 'dyn' || type === result || (result === 'double' && type === 'int');
+    const fits =
+      result === 'any' || type === 'dyn' || type === result || (result === 'double' && type === 'int');
     if (!fits) throw new ExpressionFault(`gives a ${type}, and must give a ${result}`);
     const known = [...reads].filter((path) => Object.hasOwn(variables, path.split('.', 1)[0] ?? ''));
     return { evaluate: (data) => parsed(data) as unknown, reads: known };

@@ -101,8 +101,18 @@ export function toolExec(
     const asking =
       place === null || reconcile === null
         ? null
-        : { reconcile, server: place.server, contentCharacters, ask: asked(directive, place.server, context) };
-    const execution = await reconciled(asking, doubt, { ...lost, idempotencyKey: context.idempotencyKey }, context);
+        : {
+            reconcile,
+            server: place.server,
+            contentCharacters,
+            ask: asked(directive, place.server, context),
+          };
+    const execution = await reconciled(
+      asking,
+      doubt,
+      { ...lost, idempotencyKey: context.idempotencyKey },
+      context,
+    );
     const named = place === null ? {} : { server: place.server, tool: place.tool };
     return { ...execution, metadata: { ...execution.metadata, ...named } };
   }
@@ -111,7 +121,12 @@ export function toolExec(
   function asked(directive: ToolExec, server: string, context: ExecutionContext): Asking['ask'] {
     return async (tool, args) => {
       const { effect: _, ...others } = directive;
-      const question: ToolExec = { ...others, tool_name: `${server}.${tool}`, arguments: { ...args }, context: {} };
+      const question: ToolExec = {
+        ...others,
+        tool_name: `${server}.${tool}`,
+        arguments: { ...args },
+        context: {},
+      };
       const place = placeOf(question, context.lane);
       if (place === null || (await repeatPolicyOf(question, place)) !== 'read')
         return { kind: 'none', reason: 'its repeat policy is not `read`, so that it was not asked' };
@@ -122,7 +137,12 @@ export function toolExec(
       const execute = own?.(place) ?? null;
       const { result } =
         execute === null
-          ? read({ outcome: await pool.call(questionOf(question, place, limited)), afresh: false }, place, limited, undefined)
+          ? read(
+              { outcome: await pool.call(questionOf(question, place, limited)), afresh: false },
+              place,
+              limited,
+              undefined,
+            )
           : await execute(question, limited);
       if (result.ok) return { kind: 'answer', payload: result.payload };
       return { kind: 'none', reason: `it failed as ${result.error.type}` };
@@ -140,13 +160,16 @@ export function toolExec(
     approvalMs: (directive, lane) => placeOf(directive, lane)?.approvalMs ?? null,
     started: startedTool,
     doubtOf: (directive, lane, now) =>
-      (placeOf(directive, lane)?.reconcile ?? null) === null ? null : textOfDoubt(newDoubt('worker_lost', now)),
+      (placeOf(directive, lane)?.reconcile ?? null) === null
+        ? null
+        : textOfDoubt(newDoubt('worker_lost', now)),
     async execute(directive, context) {
       const place = placeOf(directive, context.lane);
       const { tasks } = context;
       const doubt = doubtIn(tasks?.task);
       // @guard look-before-call
-      if (doubt !== null && tasks !== undefined) return settle(doubt, directive, place, { ...context, tasks });
+      if (doubt !== null && tasks !== undefined)
+        return settle(doubt, directive, place, { ...context, tasks });
       if (!place) return notServedHere(directive);
       const execution = await make(directive, place, context);
       if (place.reconcile === null) return execution;

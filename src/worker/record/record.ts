@@ -16,7 +16,14 @@ import { directiveMetadata, type SignalMetadata, terminalSignal } from '../../st
 import type { JobOutcome } from '../../queue/consume.ts';
 import { failureText, jobDataOf } from '../../queue/job.ts';
 import { reportSettled } from '../../directives/read/settle-span.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd, repeatPolicyOf } from '../attempt/claimed.ts';
+import {
+  type AttemptParts,
+  cancelReason,
+  type Claimed,
+  DONE,
+  noteEnd,
+  repeatPolicyOf,
+} from '../attempt/claimed.ts';
 import type { Outcome } from '../attempt/outcome.ts';
 import { durably } from './durably.ts';
 import { recordQuestions, redisNow } from '../attempt/questions.ts';

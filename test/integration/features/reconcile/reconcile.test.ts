@@ -68,7 +68,11 @@ describe('a lost answer of a payment', () => {
   ] as const)('that was made ends as a success, with what was found: $order', async ({ more, ...paid }) => {
     await submit(paid, more);
     const signals = await ended(paid.order);
-    expect(signals.map(({ type }) => type)).toEqual(['ai.tool.started', 'directive.reconciled', 'ai.tool.result']);
+    expect(signals.map(({ type }) => type)).toEqual([
+      'ai.tool.started',
+      'directive.reconciled',
+      'ai.tool.result',
+    ]);
     const proof = { tool: 'bank.find_payment', arguments_digest: expect.any(String) as string };
     expect(signals[1]?.data).toMatchObject({ outcome: 'happened', ...proof });
     expect(signals[2]?.data).toMatchObject({
@@ -87,7 +91,9 @@ describe('a lost answer of a payment', () => {
       'directive.retry_scheduled',
       'ai.tool.result',
     ]);
-    expect(signals.at(-1)?.data).toMatchObject({ result: { ok: true, payload: expect.stringContaining('pay') as string } });
+    expect(signals.at(-1)?.data).toMatchObject({
+      result: { ok: true, payload: expect.stringContaining('pay') as string },
+    });
     expect(payments.paid('again')).toBe(1);
   });
 
@@ -114,7 +120,10 @@ describe('a lost answer of a payment', () => {
         error: {
           type: 'outcome_unknown',
           retryable: false,
-          details: { outcome: 'unknown', reconcile: { looks: 4, reason: expect.stringContaining(reason) as string } },
+          details: {
+            outcome: 'unknown',
+            reconcile: { looks: 4, reason: expect.stringContaining(reason) as string },
+          },
         },
       },
     });
@@ -139,6 +148,8 @@ describe('a lost answer of a payment', () => {
     });
     await post(`${service.url}/v1/requests/unwanted/directives/pay/cancel`, {});
     const end = (await ended('unwanted')).at(-1);
-    expect(end?.data).toMatchObject({ result: { error: { type: 'cancelled', details: { outcome: 'unknown' } } } });
+    expect(end?.data).toMatchObject({
+      result: { error: { type: 'cancelled', details: { outcome: 'unknown' } } },
+    });
   });
 });
