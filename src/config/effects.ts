@@ -1,4 +1,4 @@
-// What an operator fixes about the calls of single tools: whether they may be repeated, and how a lost answer is found again.
+// Settings of an operator for the calls of single tools: whether they may be repeated, and how a lost answer is found out.
 // Must never accept an expression that does not compile, nor a placeholder without a value.
 import * as z from 'zod';
 import { repeatPolicySchema } from '../contract/directive/work-directive.ts';
@@ -83,7 +83,8 @@ const reconcileSchema = z
       unit: 'ms',
     }),
     total_ms: positiveDurationMsSchema.default(60_000).register(notes, {
-      description: 'No call of the tool begins later than this after the loss.',
+      description:
+        'No call of the tool is planned for later than this after the loss. One that is due is made, however late a worker is.',
       unit: 'ms',
     }),
   })

@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '4bc98e57ae42ba909e443a978c081af49e98077b563366f02fcd01bbc8cd5116';
+export const CONTRACT_SHA256 = '8609840df18353de4cbb779c0a2dca8243edca5b01e0a7789bdba2b6cae05b83';

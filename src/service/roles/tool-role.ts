@@ -252,7 +252,7 @@ function samplingOf(server: ServerConfig | undefined): ToolPlace['sampling'] {
   return { model, maxTokens, timeoutMs, limits };
 }
 
-/** By name of the tool with its server. */
+/** Compiled settings, by name of the tool with its server. */
 function reconcilesOf(mcpServers: Config['mcpServers']): ReadonlyMap<string, Reconcile> {
   const found = [...mcpServers].flatMap(([server, { effects }]) =>
     [...effects].flatMap(([tool, { reconcile }]) =>
