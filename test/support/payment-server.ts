@@ -70,7 +70,7 @@ export async function startPaymentServer() {
   function tools(): McpServer {
     const server = new McpServer({ name: 'payments', version: '1.0.0' });
     const inputSchema = z.object({ order: z.string(), how: z.enum(HOW), find: z.enum(FIND) });
-    for (const name of ['pay', 'pay_blindly'])
+    for (const name of ['pay', 'pay_patiently', 'pay_blindly'])
       server.registerTool(name, { inputSchema }, async (args, ctx) =>
         pay(args, String(ctx.mcpReq._meta?.['adjutant/idempotencyKey'])),
       );
@@ -93,6 +93,16 @@ export async function startPaymentServer() {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/mcp`;
+  const reconcile = {
+    tool: 'find_payment',
+    arguments: { key: '{{idempotency_key}}', how: '{{args.find}}' },
+    happened: 'result.found && result.key == idempotency_key',
+    not_happened: '!result.found',
+    result: '{"id": result.id, "by": "find"}',
+    tries: 4,
+    first_ms: 100,
+    settle_ms: 400,
+  };
   const all = (): string[] => [...paid.values()].flat();
   return {
     /** An entry of `mcpServers`. */
@@ -100,19 +110,9 @@ export async function startPaymentServer() {
       url,
       lane: { concurrency: 256 },
       effects: {
-        pay: {
-          repeat: 'once',
-          reconcile: {
-            tool: 'find_payment',
-            arguments: { key: '{{idempotency_key}}', how: '{{args.find}}' },
-            happened: 'result.found && result.key == idempotency_key',
-            not_happened: '!result.found',
-            result: '{"id": result.id, "by": "find"}',
-            tries: 4,
-            first_ms: 100,
-            settle_ms: 400,
-          },
-        },
+        pay: { repeat: 'once', reconcile },
+        /** No payment becomes visible as late as that. */
+        pay_patiently: { repeat: 'once', reconcile: { ...reconcile, settle_ms: 30_000 } },
         pay_blindly: {
           repeat: 'once',
           reconcile: {

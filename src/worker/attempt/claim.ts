@@ -9,7 +9,6 @@ import { newClaimToken } from '../../platform/telemetry/identifier.ts';
 import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
 import { durably, persistently } from '../record/durably.ts';
-import type { Holds } from '../../platform/bounds/while-it-holds.ts';
 import type { ExecutionContext } from '../executors/definition.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import { candidateOf } from './model-candidate.ts';
@@ -123,7 +122,7 @@ export function whileClaimed(
   { claim: ref }: Pick<Claimed, 'claim'>,
   { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
   before: ExecutionContext['mayBegin'],
-): () => Promise<Holds | null> {
+): NonNullable<ExecutionContext['mayBegin']> {
   return async () => {
     const held = before === undefined ? () => true : await before();
     if (held === null) return null;
@@ -132,7 +131,6 @@ export function whileClaimed(
       [askedAt, askedAtWall] = [performance.now(), Date.now()];
       return records.journal.extend(ref, limits.leaseMs);
     }, running.givenUp);
-    // @guard claim-as-written
     if (found === 'lost') stop('lost');
     if (found !== 'extended') return null;
     return () => {

@@ -120,7 +120,7 @@ export function toolExec(
   /** Calls the other tool: without what belongs to the lost call, and for a bounded time. */
   function asked(directive: ToolExec, server: string, context: ExecutionContext): Asking['ask'] {
     return async (tool, args) => {
-      const { effect: _, ...others } = directive;
+      const { effect: _effect, ...others } = directive;
       const question: ToolExec = {
         ...others,
         tool_name: `${server}.${tool}`,
@@ -130,7 +130,7 @@ export function toolExec(
       const place = placeOf(question, context.lane);
       if (place === null || (await repeatPolicyOf(question, place)) !== 'read')
         return { kind: 'none', reason: 'its repeat policy is not `read`, so that it was not asked' };
-      const { tasks: __, ask: ___, answered: ____, mayBegin: _____, ...rest } = context;
+      const { tasks: _tasks, ask: _ask, answered: _answered, mayBegin: _mayBegin, ...rest } = context;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ASKED_MS)]);
       const idempotencyKey = `reconcile-${context.idempotencyKey}`;
       const limited = { ...rest, signal, idempotencyKey, report: () => {}, remainingMs: ASKED_MS };
@@ -143,7 +143,7 @@ export function toolExec(
               limited,
               undefined,
             )
-          : await execute(question, limited);
+          : await execute(question, limited).catch(() => BROKEN);
       if (result.ok) return { kind: 'answer', payload: result.payload };
       return { kind: 'none', reason: `it failed as ${result.error.type}` };
     };
@@ -192,6 +192,9 @@ function notServedHere(directive: ToolExec): Execution {
 
 /** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
 export const DEADLINE_GRACE_MS = 1_000;
+
+/** A tool of a module that breaks while it is asked. */
+const BROKEN: Execution = { result: errorResult(errorEnvelope('exception', 'the executor broke')) };
 
 /** Longest call of the tool that is asked about a lost answer. */
 const ASKED_MS = 15_000;

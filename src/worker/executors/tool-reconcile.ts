@@ -45,7 +45,14 @@ export async function keepingDoubt(
   { tasks, signal }: ExecutionContext,
   isOnce: () => Promise<boolean>,
 ): Promise<Execution> {
-  const { result, ambiguous, resumable, forgotten: _, unwithdrawn: __, ...others } = execution;
+  const {
+    result,
+    ambiguous,
+    resumable,
+    forgotten: _forgotten,
+    unwithdrawn: _unwithdrawn,
+    ...others
+  } = execution;
   if (result.ok || ambiguous !== true || resumable === true || tasks === undefined) return execution;
   const isStopped = signal.aborted;
   if ((isStopped && !tasks.goesOn()) || !(await isOnce())) return execution;
@@ -75,7 +82,6 @@ export async function reconciled(
   if (args === null) return unknownEnd(end({}), 'an argument of the call that it needs is absent');
   const begun = { ...doubt, looks: doubt.looks + 1 };
   // Counted before it is made, so that workers that die meanwhile do not ask without end.
-  // @guard counted-look
   if (!(await tasks.keep(textOfDoubt(begun)))) return later(0);
   const answer = await asking.ask(settings.tool, args);
   const finding = findingOf(asking.reconcile, answer, lost);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   await untilHolds(async () => {
     const { body } = await get<{ tools: unknown[] }>(`${service.url}/v1/tools`);
-    expect(body.tools).toHaveLength(3);
+    expect(body.tools).toHaveLength(4);
   });
 });
 
@@ -63,8 +63,8 @@ async function ended(order: string): Promise<Signals> {
 describe('a lost answer of a payment', () => {
   test.each([
     { order: 'cut', how: 'cut' },
-    { order: 'silent', how: 'silent', more: { timeout_ms: 300 } },
-    { order: 'late', how: 'cut', find: 'late' },
+    { order: 'silent', how: 'silent', more: { timeout_ms: 2_000 } },
+    { order: 'late', how: 'cut', find: 'late', more: { tool_name: 'bank.pay_patiently' } },
   ] as const)('that was made ends as a success, with what was found: $order', async ({ more, ...paid }) => {
     await submit(paid, more);
     const signals = await ended(paid.order);
@@ -113,7 +113,8 @@ describe('a lost answer of a payment', () => {
     ['text', 'its answer cannot be read'],
     ['other', 'its answer says neither'],
   ] as const)('stays unknown where the answer is of no use, with the reason: %s', async (find, reason) => {
-    await submit({ order: `odd-${find}`, find }, { timeout_ms: 300, max_retries: 3 });
+    const limit = find === 'never' ? { timeout_ms: 500 } : {};
+    await submit({ order: `odd-${find}`, find }, { ...limit, max_retries: 3 });
     const end = (await ended(`odd-${find}`)).at(-1);
     expect(end?.data).toMatchObject({
       result: {
@@ -137,6 +138,21 @@ describe('a lost answer of a payment', () => {
     const end = (await ended('blind')).at(-1);
     expect(JSON.stringify(end?.data)).toContain('its repeat policy is not `read`');
     expect([payments.paid('blind'), payments.paid('none')]).toEqual([1, 0]);
+  });
+
+  test('by a worker that was stopped during the call is found out by the next one', async () => {
+    const config = { mcpServers: { bank: payments.entry } };
+    const { prefix, stop } = service;
+    await submit({ order: 'stopped', how: 'silent' });
+    await untilHolds(() => expect(payments.paid('stopped')).toBe(1));
+    await stop();
+    service = await startService({ redisUrl: redis.url, prefix, config });
+    const signals = await ended('stopped');
+    expect(signals.at(-1)?.data).toMatchObject({
+      result: { ok: true, payload: { by: 'find' } },
+      metadata: { reconcile: { cause: 'stopped' } },
+    });
+    expect(payments.paid('stopped')).toBe(1);
   });
 
   test('is cancelled with an unknown outcome while it is being found out', async () => {
