@@ -49,13 +49,13 @@ async function openOrder(redisUrl: string, how: PaymentArguments['how']) {
 type Order = Awaited<ReturnType<typeof openOrder>>;
 
 /** Each worker has stopped, or its directive has ended. Returns the prefixes of those that stopped. */
-async function untilOver(child: Child, orders: readonly Order[]): Promise<string[]> {
+async function untilOver(child: Child, orders: readonly Order[], kills: number): Promise<string[]> {
   const died = (): string[] =>
     child.lines.filter((line) => line.startsWith('died ')).map((line) => line.slice(5));
   await untilHolds(async () => {
     const living = orders.filter(({ prefix }) => !died().includes(prefix));
     const open = await Promise.all(living.map(async ({ ends }) => (await ends()).length === 0));
-    expect(open).not.toContain(true);
+    expect(open, `after ${kills} deaths`).not.toContain(true);
   });
   return died();
 }
@@ -80,7 +80,7 @@ test(
       }));
       const child = spawnNode([DOOMED, redis.url, JSON.stringify(config), JSON.stringify(given)]);
       try {
-        const died = await untilOver(child, orders);
+        const died = await untilOver(child, orders, kills);
         kills += died.length;
         return orders.filter(({ prefix }) => died.includes(prefix));
       } finally {
