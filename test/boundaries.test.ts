@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   mcp: ['contract', 'platform/telemetry', 'platform/bounds', 'platform/json-schema'],
   models: ['contract', 'platform/bounds'],
   'features/webhooks': ['platform/bounds'],
+  'features/reconcile': ['contract', 'platform/expression'],
   'worker/executors': [
     'contract',
     'platform/telemetry',
@@ -30,6 +31,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'models',
     'features/webhooks',
+    'features/reconcile',
   ],
   worker: [
     'contract',
@@ -134,6 +136,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/server-output',
     'features/policy',
     'features/runtime-servers',
+    'features/reconcile',
     'http/access',
     'features/queue-api',
     'http',

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../contract/run/control-directive.ts';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { isObject } from '../contract/json/json-object.ts';
-import { repeatPolicySchema } from '../contract/directive/work-directive.ts';
+import { effectSchema } from './effects.ts';
 import { httpUrl } from './http-url.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
@@ -111,9 +111,9 @@ const policyFields = {
       'A question without an answer after this time is declined; at the latest 30 s before the deadline of its directive.',
     unit: 'ms',
   }),
-  effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {
+  effects: byName(z.string(), effectSchema).prefault({}).register(notes, {
     description:
-      'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations.',
+      'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations. An object adds [how a lost answer is found](reconcile.md).',
   }),
   approve: z.array(z.string().min(1).max(256)).max(256).default([]).register(notes, {
     description:

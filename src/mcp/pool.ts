@@ -100,7 +100,8 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
-      return shownOutcome(tools, await callTool(tools, hidingReports(request, tools.hide)));
+      const shown = request.hidesResult === true ? { ...tools, hideAnswer: tools.hide } : tools;
+      return shownOutcome(shown, await callTool(tools, hidingReports(request, tools.hide)));
     },
     async withdraw(server, task, endpoint) {
       const tools = served.get(server);

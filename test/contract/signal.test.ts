@@ -132,6 +132,18 @@ const cases: Record<SignalType, Case> = {
     required: { ...call, decision: 'deny', rule: 'refunds', input_digest: 'abc' },
     optional: { reason: 'too much', failed: 'no such key', metadata },
   },
+  'directive.reconciled': {
+    source: '/directive',
+    required: {
+      ...call,
+      outcome: 'unknown',
+      tool: 'bank.find',
+      looks: 2,
+      at: '2026-01-01T00:00:00.000Z',
+      cause: 'timeout',
+    },
+    optional: { arguments_digest: 'abc', reason: 'it did not tell', metadata },
+  },
   'directive.ignored': {
     source: '/directive',
     required: { ...call, directive_type: 'dance', reason: 'no executor' },

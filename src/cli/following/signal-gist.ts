@@ -52,6 +52,10 @@ const GISTS: Gists = {
     decision === 'allow' ? 'green' : 'yellow',
     withReason(`${decision} by ${rule === null ? 'the default' : `the rule ${rule}`}`, reason),
   ],
+  'directive.reconciled': ({ outcome, tool, looks, reason }) => [
+    outcome === 'happened' ? 'green' : 'yellow',
+    withReason(`${outcome}: ${tool ?? 'no tool'} was asked ${looks} times`, reason),
+  ],
   'directive.result': resultGist,
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,
   'agent.child.started': ({ tag, agent, child_request_id: child }) => `${tag}: ${agent} in ${child}`,

@@ -2,21 +2,21 @@
 // Must never carry a secret: the writer redacts arguments.
 import * as z from 'zod';
 import { requestOriginSchema } from '../run/run-origin.ts';
+import {
+  directiveIgnored,
+  directiveReconciled,
+  directiveRejected,
+  directiveWaiting,
+  policyDecided,
+  retryScheduled,
+} from './directive-signals.ts';
 import { customSignalSchema, callIdSchema, metadataSchema, signalType } from './signal-envelope.ts';
 import { resultSchema } from '../result.ts';
 import { usageSchema } from '../model/usage.ts';
-import {
-  instantSchema,
-  toolNameSchema,
-  durationMsSchema,
-  identifierSchema,
-  jsonObjectSchema,
-} from '../identifiers.ts';
+import { instantSchema, toolNameSchema, identifierSchema, jsonObjectSchema } from '../identifiers.ts';
 import { inputActionSchema, inputCauseSchema, openInputSchema } from '../tool/tool-question.ts';
-import { errorEnvelopeSchema } from '../error-envelope.ts';
 import { orEncrypted } from '../encrypted/encrypted.ts';
 import { rawHeadSchema } from '../model/raw-answer.ts';
-import { waitSchema } from '../request/waiting.ts';
 import { agentNameSchema } from '../run/agent-definition.ts';
 import { resumeOverridesSchema, unknownDecisionSchema } from '../run/run.ts';
 
@@ -194,64 +194,6 @@ const requestFailed = signalType('ai.request.failed', '/ai/request', {
   ...unreadInputs,
 });
 
-/** `attempt` of the envelope is the one that failed; `failures` counts it. */
-const retryScheduled = signalType('directive.retry_scheduled', '/directive', {
-  call_id: callIdSchema,
-  error: errorEnvelopeSchema.describe('Error of the failed attempt.'),
-  failures: z.int().min(0).describe('Number of failed attempts so far.'),
-  max_retries: z.int().min(0).describe('Maximum number of retries.'),
-  delay_ms: durationMsSchema.describe('Delay before the next attempt, in milliseconds.'),
-  next_attempt_at: instantSchema.describe('Instant (UTC) of the next attempt.'),
-  metadata: metadataSchema,
-});
-
-/** A control directive inside a tool result that was not accepted; `index` is its place there. */
-const directiveRejected = signalType('directive.rejected', '/directive', {
-  call_id: callIdSchema,
-  index: z.int().min(0).describe("Position of the control directive in the tool's result, from 0."),
-  directive_type: z.string().nullable().describe('Type that the control directive gave; null: not a text.'),
-  reason: z.string().min(1).describe('Reason of the rejection.'),
-  message: z.string().optional().describe('Explanation of the rejection.'),
-  metadata: metadataSchema,
-});
-
-/** A directive of a type without an executor. */
-const directiveIgnored = signalType('directive.ignored', '/directive', {
-  call_id: callIdSchema,
-  directive_type: z.string().describe('Type of the ignored directive.'),
-  reason: z.string().min(1).describe('Reason why it is ignored.'),
-  metadata: metadataSchema,
-});
-
-/**
- * The directive does not go on at present. Written once for each reason; for pauses after refused calls, at the first, second,
- * fourth, eighth of them, and so on. A run without an engine has the lane `run` and the request as `call_id`.
- */
-const directiveWaiting = signalType('directive.waiting', '/directive', {
-  call_id: callIdSchema,
-  lane: z.string().min(1).describe('Lane of the directive; `run` for a run without an engine.'),
-  ...waitSchema.shape,
-  pauses: z
-    .int()
-    .min(1)
-    .optional()
-    .describe(
-      'Number of this pause of the directive at its current model or tool, after a call that was refused as `rate_limited`; counted from 1. Absent for other waits.',
-    ),
-  metadata: metadataSchema,
-});
-
-/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks. */
-const policyDecided = signalType('directive.policy_decided', '/directive', {
-  call_id: callIdSchema,
-  decision: z.enum(['allow', 'deny', 'ask']).describe('Decision about the call.'),
-  rule: z.string().nullable().describe('Name of the rule that decided; null: the default of the policy.'),
-  input_digest: z.string().describe('Digest of the content of the directive, as accepted.'),
-  reason: z.string().optional().describe('Reason of the rule. Absent: none.'),
-  failed: z.string().optional().describe('Why the rule could not be evaluated. Absent: it was evaluated.'),
-  metadata: metadataSchema,
-});
-
 const callFields = {
   call_id: z.string().min(1).describe('Id of the directive or tool call that the signal reports on.'),
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
@@ -386,6 +328,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   directiveRejected.wire,
   directiveIgnored.wire,
   policyDecided.wire,
+  directiveReconciled.wire,
   requestInput.wire,
   requestCancelRequested.wire,
   requestResumed.wire,
@@ -422,6 +365,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   directiveRejected.draft,
   directiveIgnored.draft,
   policyDecided.draft,
+  directiveReconciled.draft,
   requestInput.draft,
   requestCancelRequested.draft,
   requestResumed.draft,
@@ -469,6 +413,7 @@ export const SIGNAL_SOURCES = {
   'directive.rejected': directiveRejected.source,
   'directive.ignored': directiveIgnored.source,
   'directive.policy_decided': policyDecided.source,
+  'directive.reconciled': directiveReconciled.source,
   'ai.request.input': requestInput.source,
   'ai.request.cancel_requested': requestCancelRequested.source,
   'ai.request.resumed': requestResumed.source,

@@ -9,7 +9,12 @@ import {
   type RuledCall,
   type Ruling,
 } from '../../contract/policy/policy.ts';
-import { createCompiler, type Data, type Expression } from '../../platform/expression/expression.ts';
+import {
+  createCompiler,
+  type Data,
+  evaluationFault,
+  type Expression,
+} from '../../platform/expression/expression.ts';
 import { dataOf } from './call-data.ts';
 
 /** Amount that a call adds to a counter. */
@@ -45,7 +50,6 @@ export class UncountedCall extends Error {
 /** The largest amount of one call: sums of it stay exact to a millionth. */
 const MOST_OF_A_CALL = 1_000_000_000_000;
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
-const LONGEST_FAULT = 200;
 
 interface CompiledRule extends PolicyRule {
   readonly expression: Expression;
@@ -150,14 +154,8 @@ function metBy({ expression }: CompiledRule, data: Readonly<Record<string, Data>
     if (value === true) return { kind: 'met' };
     return value === false ? { kind: 'unmet' } : { kind: 'failed', why: 'it gave neither true nor false' };
   } catch (error) {
-    return { kind: 'failed', why: faultOf(error) };
+    return { kind: 'failed', why: evaluationFault(error) };
   }
-}
-
-/** Names a path or types, and no value of the call. */
-function faultOf(error: unknown): string {
-  const { summary, code } = Object(error) as { summary?: unknown; code?: unknown };
-  return String(summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
 }
 
 /** null: the limit is not reached, and the next rule decides. */
@@ -177,7 +175,7 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
     value = evaluate();
   } catch (error) {
     throw new UncountedCall(
-      `the counter "${counter}" cannot tell whether it counts the call: ${faultOf(error)}`,
+      `the counter "${counter}" cannot tell whether it counts the call: ${evaluationFault(error)}`,
     );
   }
   if (typeof value !== 'boolean')
@@ -191,7 +189,9 @@ function amountOf(counter: string, evaluate: () => unknown): number {
   try {
     value = evaluate();
   } catch (error) {
-    throw new UncountedCall(`the counter "${counter}" cannot tell what the call adds: ${faultOf(error)}`);
+    throw new UncountedCall(
+      `the counter "${counter}" cannot tell what the call adds: ${evaluationFault(error)}`,
+    );
   }
   const amount = typeof value === 'bigint' ? Number(value) : value;
   if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))

@@ -24,6 +24,8 @@ export interface ToolCallRequest {
   readonly tool: string;
   /** The tenant that calls: its checks wait for its own. Default: `default`. */
   readonly tenant?: string;
+  /** Known secrets are redacted in a successful result, too. Default: as its server is configured. */
+  readonly hidesResult?: boolean;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Context of the tool beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;

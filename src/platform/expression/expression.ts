@@ -36,6 +36,7 @@ export class ExpressionFault extends Error {
 }
 
 const LONGEST_TEXT = 2_048;
+const LONGEST_FAULT = 200;
 
 /** Functions in time that grows with one value at most. `matches` runs regular expressions that backtrack; `join` and `map` build lists. */
 const FUNCTIONS: ReadonlySet<string> = new Set(
@@ -56,7 +57,10 @@ const ARITHMETIC: Readonly<Record<string, (left: number, right: number) => numbe
 
 /** Numbers of JSON are doubles, and those of an expression are often whole: they compute with each other. */
 function environmentOf(variables: Variables): Environment {
-  const environment = new Environment({ limits: { maxAstNodes: 500, maxDepth: 32 } });
+  const environment = new Environment({
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 500, maxDepth: 32 },
+  });
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
   for (const [operator, compute] of Object.entries(ARITHMETIC)) {
     const mixed = (left: unknown, right: unknown): number => compute(Number(left), Number(right));
@@ -69,10 +73,16 @@ function environmentOf(variables: Variables): Environment {
   return environment;
 }
 
+/** A fault of an evaluation: names a path or types, and no value of the data. */
+export function evaluationFault(error: unknown): string {
+  const { summary, code } = Object(error) as { summary?: unknown; code?: unknown };
+  return String(summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
+}
+
 /** Compiler of expressions over these variables. It throws `ExpressionFault`. */
 export function createCompiler(
   variables: Variables,
-): (text: string, result: 'bool' | 'double') => Expression {
+): (text: string, result: 'bool' | 'double' | 'any') => Expression {
   const environment = environmentOf(variables);
   return (text, result) => {
     if (text.length > LONGEST_TEXT) throw new ExpressionFault(`is longer than ${LONGEST_TEXT} characters`);
@@ -83,7 +93,8 @@ export function createCompiler(
     const checked = parsed.check();
     if (!checked.valid) throw new ExpressionFault(sentenceOf(checked.error));
     const type = String(checked.type);
-    const fits = type === 'dyn' || type === result || (result === 'double' && type === 'int');
+    const fits =
+      result === 'any' || type === 'dyn' || type === result || (result === 'double' && type === 'int');
     if (!fits) throw new ExpressionFault(`gives a ${type}, and must give a ${result}`);
     const known = [...reads].filter((path) => Object.hasOwn(variables, path.split('.', 1)[0] ?? ''));
     const repeats = [...inLoops].some((path) => variables[path.split('.', 1)[0] ?? ''] === 'dyn');

@@ -11,6 +11,7 @@ import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import type { ServerReadsOptions } from '../../worker/executors/server-read.ts';
 import type { ToolExecOptions, ToolPlace } from '../../worker/executors/tool-exec.ts';
+import { compileReconcile, type Reconcile } from '../../features/reconcile/reconcile.ts';
 import { serverOf, toolLane, toolOnServer } from '../../store/catalog/route.ts';
 import type { CatalogEntry, ToolCatalog } from '../../store/catalog/tool-catalog.ts';
 import type { McpPool, ServerOutage } from '../../mcp/pool.ts';
@@ -40,7 +41,7 @@ function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): Lis
     input_schema: { ...tool.inputSchema },
     ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
-    effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
+    effect: effects?.get(tool.name)?.repeat ?? repeatPolicyOf(tool.annotations),
     ...(server !== undefined && approvalMs(server, tool.name) !== null ? { approval: true as const } : {}),
     ...(directives === 'none' ? {} : { directives }),
     ...(isExposed(tool.name, server?.expose) ? {} : { exposed: false as const }),
@@ -263,12 +264,24 @@ function samplingOf(server: ServerConfig | undefined): ToolPlace['sampling'] {
   return { model, maxTokens, timeoutMs, limits };
 }
 
+/** Compiled settings, by name of the tool with its server. */
+function reconcilesOf(mcpServers: Config['mcpServers']): ReadonlyMap<string, Reconcile> {
+  const found = [...mcpServers].flatMap(([server, { effects }]) =>
+    [...effects].flatMap(([tool, { reconcile }]) =>
+      reconcile === null ? [] : [[`${server}.${tool}`, compileReconcile(reconcile)] as const],
+    ),
+  );
+  return new Map(found);
+}
+
 /** Where a tool_exec of a lane goes, and what the operator, the tool or the catalog says about a repeat. */
 function toolsOf(
   { mcpServers }: Config,
   pool: McpPool,
   catalog: ToolCatalog,
 ): Pick<ToolExecOptions, 'placeOf' | 'repeatPolicyOf'> {
+  const reconciles = reconcilesOf(mcpServers);
+
   async function published({ server, tool }: ToolPlace): Promise<RepeatPolicy | undefined> {
     const entries = await catalog.read().catch(() => []);
     const listed = entries.find((entry) => entry.server === server)?.tools;
@@ -291,13 +304,14 @@ function toolsOf(
         approvalMs: approvalMs(settings, tool),
         sampling,
         endpoint: endpointOf(settings),
+        reconcile: reconciles.get(`${server}.${tool}`) ?? null,
       };
     },
 
     async repeatPolicyOf(directive, place) {
       const { server, tool } = place;
       if (serverReadOf(tool) !== null) return 'read';
-      const decided = directive.effect ?? mcpServers.get(server)?.effects.get(tool);
+      const decided = directive.effect ?? mcpServers.get(server)?.effects.get(tool)?.repeat;
       if (decided !== undefined) return decided;
       const described = pool.describe(server, tool);
       return described ? repeatPolicyOf(described.annotations) : knownRepeatPolicy(await published(place));

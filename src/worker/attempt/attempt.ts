@@ -172,8 +172,10 @@ function internalError(directive: Directive): ErrorEnvelope {
   return errorEnvelope('internal_error', `no executor for "${directive.type}"`);
 }
 
-async function makeAttempt(parts: AttemptParts, granted: Claimed): Promise<JobOutcome> {
-  measureClaim(parts, granted);
+async function makeAttempt(parts: AttemptParts, taken: Claimed): Promise<JobOutcome> {
+  measureClaim(parts, taken);
+  const granted = await doubted(parts, taken);
+  if (granted === null) return DONE;
   const ended = await endLost(parts, granted);
   if (ended) return ended;
   // What it may take until here is no part of the lease under which the call is made.
@@ -271,8 +273,10 @@ async function putOff(
   if (held === null || granted === null) return later;
   const known = knownOf(parts, job, lane, held);
   if (granted.lost && known === null) return later;
-  const ended =
-    known && (await endLost(parts, { ...claimedOf(parts, known, granted, held.askedAt), serial: false }));
+  const claimed = known && { ...claimedOf(parts, known, granted, held.askedAt), serial: false };
+  const found = claimed && (await doubted(parts, claimed));
+  if (claimed !== null && found === null) return DONE;
+  const ended = found && (await endLost(parts, found));
   if (ended) return ended;
   const claim = { requestId: job.request_id, id: job.id, fence: granted.fence };
   const pauseMs = Math.max(0, at - Date.now());
@@ -304,6 +308,16 @@ function knownOf(
   const definition = registry.queued(envelope.directive.type);
   if (!definition) return null;
   return { envelope, lane: lane ?? envelope.lane ?? '', definition, digest: job.digest, held, pass: null };
+}
+
+/** A call that may have been under way when its worker died is asked for from now on, where that is configured. null: the claim was taken over. */
+async function doubted(parts: AttemptParts, claimed: Claimed): Promise<Claimed | null> {
+  const { granted, definition, envelope, lane, claim: ref } = claimed;
+  if (!granted.lost || granted.task !== null || definition.doubtOf === undefined) return claimed;
+  const doubt = definition.doubtOf(envelope.directive, lane, redisNow(claimed));
+  if (doubt === null || (await repeatPolicyOf(claimed)) !== 'once') return claimed;
+  const verdict = await durably(parts, () => parts.records.journal.keepTask(ref, doubt));
+  return verdict === 'kept' ? { ...claimed, granted: { ...granted, task: doubt } } : null;
 }
 
 /** null: no worker died, or another attempt is made. */

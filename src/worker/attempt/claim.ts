@@ -8,7 +8,9 @@ import type { HeldJob } from '../../queue/lane-take.ts';
 import { newClaimToken } from '../../platform/telemetry/identifier.ts';
 import { attemptContext, attemptTrace } from './attempt-spans.ts';
 import type { AttemptParts, Claimed, Granted } from './claimed.ts';
-import { durably } from '../record/durably.ts';
+import { durably, persistently } from '../record/durably.ts';
+import type { ExecutionContext } from '../executors/definition.ts';
+import type { AttemptHandle } from './running-attempts.ts';
 import { candidateOf } from './model-candidate.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { draftSignal } from '../../store/log/signal-draft.ts';
@@ -109,6 +111,35 @@ export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Clai
     // Redis is slower than a lease allows: the sweeper ends it.
     if (now >= granted.deadlineAt) return null;
   }
+}
+
+/**
+ * The last check before a call is sent: the claim is asked for, and must be fresh as the call is written. `before`: an
+ * earlier check.
+ */
+export function whileClaimed(
+  { records, limits, running }: AttemptParts,
+  { claim: ref }: Pick<Claimed, 'claim'>,
+  { signal, stop }: Pick<AttemptHandle, 'signal' | 'stop'>,
+  before: ExecutionContext['mayBegin'],
+): NonNullable<ExecutionContext['mayBegin']> {
+  return async () => {
+    const held = before === undefined ? () => true : await before();
+    if (held === null) return null;
+    let [askedAt, askedAtWall] = [0, 0];
+    const found = await persistently(() => {
+      [askedAt, askedAtWall] = [performance.now(), Date.now()];
+      return records.journal.extend(ref, limits.leaseMs);
+    }, running.givenUp);
+    if (found === 'lost') stop('lost');
+    if (found !== 'extended') return null;
+    return () => {
+      const isWithin =
+        isFresh(askedAt, limits.leaseMs) && Date.now() - askedAtWall <= limits.leaseMs * FRESH_PER_LEASE;
+      if (!isWithin) stop('lapsed');
+      return held() && !signal.aborted;
+    };
+  };
 }
 
 export function claimedOf(

@@ -20,10 +20,11 @@ import {
 } from './encrypted-attempt.ts';
 import type { Said } from '../record/pending-reports.ts';
 import { lastLook } from '../gate-pass.ts';
+import { whileClaimed } from './claim.ts';
 import { modelsOf } from './model-candidate.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from '../record/reporter.ts';
-import { answeredRound, heldQuestions } from './questions.ts';
+import { answeredRound, heldQuestions, redisNow } from './questions.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { ClaimRef } from '../../store/refs.ts';
@@ -77,7 +78,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const said = {
       ...contextFor(claimed, handle, reporter),
       tasks,
-      ...lastLook(parts, claimed, handle),
+      ...lastCheck(parts, claimed, handle),
     };
     const execution =
       opened === null
@@ -96,6 +97,18 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     unwatch();
     handle.end();
   }
+}
+
+/** A call that is made again once it is known not to have happened must not be sent late by a worker that stood still. */
+function lastCheck(
+  parts: AttemptParts,
+  claimed: Claimed,
+  handle: AttemptHandle,
+): Pick<ExecutionContext, 'mayBegin'> {
+  const { definition, envelope, lane } = claimed;
+  const ofGate = lastLook(parts, claimed, handle);
+  const isRepeated = (definition.doubtOf?.(envelope.directive, lane, 0) ?? null) !== null;
+  return isRepeated ? { mayBegin: whileClaimed(parts, claimed, handle, ofGate.mayBegin) } : ofGate;
 }
 
 /** The questions of the tool, answered and possible ones. */
@@ -156,11 +169,8 @@ function contextFor(
 }
 
 /** A task is written under this claim, so that only the worker whose call it is can leave it to the next one. */
-function taskKeeping(
-  parts: AttemptParts,
-  { claim: ref, granted }: Claimed,
-  handle: AttemptHandle,
-): TaskKeeping {
+function taskKeeping(parts: AttemptParts, claimed: Claimed, handle: AttemptHandle): TaskKeeping {
+  const { claim: ref, granted } = claimed;
   return {
     // @guard task-resumed
     task: granted.task,
@@ -170,6 +180,10 @@ function taskKeeping(
       return verdict === 'kept';
     },
     goesOn: () => handle.stopReason() === 'shutdown' || handle.stopReason() === 'lost',
+    clock() {
+      const now = redisNow(claimed);
+      return { now, remainingMs: claimed.granted.deadlineAt - now };
+    },
   };
 }
 

@@ -42,8 +42,8 @@ export type Outcome =
     }
   /** The tool asks: the next attempt is made with the answers, or when the time for them is up. */
   | { kind: 'ask'; asks: AskedQuestions }
-  /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. */
-  | { kind: 'release'; anew?: boolean }
+  /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. `delayMs`: before it. Default: 0. */
+  | { kind: 'release'; anew?: boolean; delayMs?: number }
   | { kind: 'drop' };
 
 export interface OutcomeFacts {
@@ -125,7 +125,7 @@ function stopped(
     case 'shutdown':
       return mayHaveRun && execution.resumable !== true
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))
-        : { kind: 'release' };
+        : { kind: 'release', delayMs: execution.againMs ?? 0 };
   }
 }
 
@@ -141,7 +141,9 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   if (asks) return stop === null || stop === 'shutdown' ? { kind: 'ask', asks } : stopped(facts, stop);
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
-  if (execution.resumable) return { kind: 'release' };
+  if (execution.resumable) return { kind: 'release', delayMs: execution.againMs ?? 0 };
+  // @guard unmade-call
+  if (execution.unmade) return { kind: 'release', anew: true };
   // As if the worker that made the call had died just now.
   if (execution.forgotten === 'earlier' && facts.repeatPolicy !== 'once')
     return { kind: 'release', anew: true };

@@ -70,6 +70,8 @@ export interface TaskKeeping {
   keep(task: string): Promise<boolean>;
   /** Whether the next attempt goes on with it, now that this one was stopped. */
   goesOn(): boolean;
+  /** Milliseconds since the epoch, and until the deadline, by the clock of Redis. */
+  clock(): { readonly now: number; readonly remainingMs: number };
 }
 
 /** The input of an executor for one attempt. */
@@ -159,6 +161,10 @@ export interface Execution {
   ambiguous?: boolean;
   /** The call goes on at the other side and is written down: the next attempt asks for its end. */
   resumable?: boolean;
+  /** Pause before the attempt that asks for the end of the call, milliseconds. Default: none. */
+  againMs?: number;
+  /** A call of an earlier attempt is known not to have happened: it is made anew, and no failure is counted. */
+  unmade?: true;
   /**
    * The call may continue at the other side, which could not be reached to stop it, and is recorded: `withdraw` follows
    * its end.
@@ -203,6 +209,11 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   reportCharacters?: number;
   /** Decides whether to repeat the work after its worker has died. */
   repeatPolicy(directive: D, lane: string): Promise<RepeatPolicy>;
+  /**
+   * The text to keep for a call whose worker died at the instant `now`, so that the next attempt finds out whether it happened.
+   * null, or absent: that cannot be found out.
+   */
+  doubtOf?(directive: D, lane: string, now: number): string | null;
   /** How long the work waits for the approval of a person before it is begun, milliseconds; null, or absent: it needs none. */
   approvalMs?(directive: D, lane: string): number | null;
   /** Data of the signal that reports the first attempt; null = none. */

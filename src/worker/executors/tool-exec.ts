@@ -25,7 +25,10 @@ import {
   type TaskKeeping,
 } from './definition.ts';
 import { type ContextSharing, sharedContext } from './tool-context.ts';
+import { type Doubt, doubtIn, newDoubt, textOfDoubt } from '../../features/reconcile/doubt.ts';
+import type { Reconcile } from '../../features/reconcile/reconcile.ts';
 import { asking, withFix } from './tool-needs.ts';
+import { type Asking, keepingDoubt, reconciled } from './tool-reconcile.ts';
 import {
   type SamplingOptions,
   type SamplingReport,
@@ -52,6 +55,8 @@ export interface ToolPlace {
   sampling: SamplingSettings | null;
   /** A digest of where the server is. */
   endpoint: string;
+  /** How the outcome of a call is found out whose answer was lost; null: it stays unknown. */
+  reconcile: Reconcile | null;
 }
 
 /** Tools that this process executes itself; null: the server of this place is none of them. */
@@ -76,6 +81,75 @@ export function toolExec(
   { pool, own, contentCharacters, placeOf, repeatPolicyOf }: ToolExecOptions,
   sampling: SamplingOptions | null = null,
 ): DirectiveDefinition {
+  async function make(directive: ToolExec, place: ToolPlace, context: ExecutionContext): Promise<Execution> {
+    const execute = own?.(place) ?? null;
+    if (execute === null) return callTool({ pool, sampling, contentCharacters }, directive, place, context);
+    const { server, tool } = shownPlace(place);
+    const execution = await execute(directive, context);
+    const { content = toolContent(execution.result, contentCharacters) } = execution;
+    return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
+  }
+
+  /** Asks what happened, and does not make the call. */
+  async function settle(
+    doubt: Doubt,
+    directive: ToolExec,
+    place: ToolPlace | null,
+    context: ExecutionContext & { readonly tasks: TaskKeeping },
+  ): Promise<Execution> {
+    const reconcile = place?.reconcile ?? null;
+    const lost = { args: directive.arguments, requestId: directive.request_id, id: directive.id };
+    const asking =
+      place === null || reconcile === null
+        ? null
+        : {
+            reconcile,
+            server: place.server,
+            contentCharacters,
+            ask: asked(directive, place.server, context),
+          };
+    const execution = await reconciled(
+      asking,
+      doubt,
+      { ...lost, idempotencyKey: context.idempotencyKey },
+      context,
+    );
+    const named = place === null ? {} : shownPlace(place);
+    return { ...execution, metadata: { ...execution.metadata, ...named } };
+  }
+
+  /** Calls the other tool: without what belongs to the lost call, and for a bounded time. */
+  function asked(directive: ToolExec, server: string, context: ExecutionContext): Asking['ask'] {
+    return async (tool, args) => {
+      const { effect: _effect, ...others } = directive;
+      const question: ToolExec = {
+        ...others,
+        tool_name: `${server}.${tool}`,
+        arguments: { ...args },
+        context: {},
+      };
+      const place = placeOf(question, context.lane);
+      if (place === null || (await repeatPolicyOf(question, place)) !== 'read')
+        return { kind: 'none', reason: 'its repeat policy is not `read`, so that it was not asked' };
+      const { tasks: _tasks, ask: _ask, answered: _answered, mayBegin: _mayBegin, ...rest } = context;
+      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ASKED_MS)]);
+      const idempotencyKey = `reconcile-${context.idempotencyKey}`;
+      const limited = { ...rest, signal, idempotencyKey, report: () => {}, remainingMs: ASKED_MS };
+      const execute = own?.(place) ?? null;
+      const { result } =
+        execute === null
+          ? read(
+              { outcome: await pool.call(questionOf(question, place, limited)), afresh: false },
+              place,
+              limited,
+              undefined,
+            )
+          : await execute(question, limited).catch(() => BROKEN);
+      if (result.ok) return { kind: 'answer', payload: result.payload };
+      return { kind: 'none', reason: `it failed as ${result.error.type}` };
+    };
+  }
+
   return defineDirective<ToolExec>({
     mode: 'queued',
     type: 'tool_exec',
@@ -86,17 +160,25 @@ export function toolExec(
     },
     approvalMs: (directive, lane) => placeOf(directive, lane)?.approvalMs ?? null,
     started: startedTool,
+    doubtOf: (directive, lane, now) =>
+      (placeOf(directive, lane)?.reconcile ?? null) === null
+        ? null
+        : textOfDoubt(newDoubt('worker_lost', now)),
     async execute(directive, context) {
       const place = placeOf(directive, context.lane);
+      const { tasks } = context;
+      const doubt = doubtIn(tasks?.task);
+      // @guard look-before-call
+      if (doubt !== null && tasks !== undefined)
+        return settle(doubt, directive, place, { ...context, tasks });
       if (!place) return notServedHere(directive);
-      const execute = own?.(place) ?? null;
-      if (execute === null) return callTool({ pool, sampling, contentCharacters }, directive, place, context);
-      const { server, tool } = shownPlace(place);
-      const execution = await execute(directive, context);
-      const { content = toolContent(execution.result, contentCharacters) } = execution;
-      return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
+      const execution = await make(directive, place, context);
+      if (place.reconcile === null) return execution;
+      const isOnce = async (): Promise<boolean> => (await repeatPolicyOf(directive, place)) === 'once';
+      return keepingDoubt(place.reconcile, execution, context, isOnce);
     },
     async withdraw(directive, lane, task) {
+      if (doubtIn(task) !== null) return { kind: 'moot', reason: 'its call is no task' };
       const place = placeOf(directive, lane);
       if (place === null) return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
       return pool.withdraw(place.server, task, place.endpoint);
@@ -116,6 +198,12 @@ function notServedHere(directive: ToolExec): Execution {
 
 /** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
 export const DEADLINE_GRACE_MS = 1_000;
+
+/** A tool of a module that breaks while it is asked. */
+const BROKEN: Execution = { result: errorResult(errorEnvelope('exception', 'the executor broke')) };
+
+/** Longest call of the tool that is asked about a lost answer. */
+const ASKED_MS = 15_000;
 
 interface Callers {
   readonly pool: McpPool;
@@ -246,6 +334,12 @@ function requestOf(
     ...request,
     onQuestion: async (question, withdrawn) => ask({ question, endpoint, patienceMs }, withdrawn),
   };
+}
+
+/** Known secrets of the configuration are redacted in its answer, which may be shown in an error. */
+function questionOf(directive: ToolExec, place: ToolPlace, context: ExecutionContext): ToolCallRequest {
+  const request = requestOf(directive, place, { ...context, shared: null, onSent: () => {} });
+  return { ...request, hidesResult: true };
 }
 
 function isTaskResumed(tasks: TaskKeeping | undefined): boolean {

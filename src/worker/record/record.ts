@@ -16,7 +16,14 @@ import { directiveMetadata, type SignalMetadata, terminalSignal } from '../../st
 import type { JobOutcome } from '../../queue/consume.ts';
 import { failureText, jobDataOf } from '../../queue/job.ts';
 import { reportSettled } from '../../directives/read/settle-span.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from '../attempt/claimed.ts';
+import {
+  type AttemptParts,
+  cancelReason,
+  type Claimed,
+  DONE,
+  noteEnd,
+  repeatPolicyOf,
+} from '../attempt/claimed.ts';
 import type { Outcome } from '../attempt/outcome.ts';
 import { durably } from './durably.ts';
 import { recordQuestions, redisNow } from '../attempt/questions.ts';
@@ -62,7 +69,7 @@ export async function record(
     case 'ask':
       return recordAsk(parts, claimed, outcome.asks, made);
     case 'release':
-      return recordRelease(parts, claimed, 0, made, { anew: outcome.anew ?? false });
+      return recordRelease(parts, claimed, outcome.delayMs ?? 0, made, { anew: outcome.anew ?? false });
     case 'drop':
       return DONE;
   }
@@ -79,10 +86,11 @@ export async function recordLost(
   return recordUnused(parts, claimed, { error, origin, facts: { effect: repeatPolicy } });
 }
 
-/** Ends what was cancelled between its claim and its call: no attempt was made. */
+/** Ends what was cancelled between its claim and its call: no attempt was made, unless an earlier one left a call behind. */
 export async function recordUnbegun(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
   const { requestId, id } = claimed.claim;
-  const error = cancelledError(await cancelReason(parts, requestId, id), false);
+  const mayHaveRun = claimed.granted.task !== null && (await repeatPolicyOf(claimed)) === 'once';
+  const error = cancelledError(await cancelReason(parts, requestId, id), mayHaveRun);
   // The span of this claim is never reported.
   const { traceparent } = claimed.envelope;
   const before = claimed.attempt > 1 ? { attempt: claimed.attempt - 1 } : {};

@@ -122,6 +122,9 @@ describe('a server', () => {
 });
 
 const server = (fields: object) => ({ mcpServers: { a: { command: 'node', ...fields } } });
+const FOUND = { tool: 'find', happened: 'result.found' };
+const reconciling = (fields: object) =>
+  server({ effects: { pay: { repeat: 'once', reconcile: { ...FOUND, ...fields } } } });
 
 test('keys of tenants are those that the variable holds', () => {
   const environment = { ADJUTANT_ENCRYPTION_KEYS: `k1=${'ab'.repeat(32)}` };
@@ -167,6 +170,14 @@ describe('each fault names its path', () => {
     ['mcpServers.a.lane.concurrency', server({ lane: { concurrency: 0 } })],
     ['mcpServers.a.lane.timeout_ms', server({ lane: { timeout_ms: 2_147_483_648 } })],
     ['mcpServers.a.effects.write', server({ effects: { write: 'twice' } })],
+    [
+      'mcpServers.a.effects.pay.reconcile',
+      server({ effects: { pay: { repeat: 'read', reconcile: FOUND } } }),
+    ],
+    ['mcpServers.a.effects.pay.reconcile.happened', reconciling({ happened: 'result.matches("(a+)+")' })],
+    ['mcpServers.a.effects.pay.reconcile.happened', reconciling({ happened: 'size(result)' })],
+    ['mcpServers.a.effects.pay.reconcile.arguments', reconciling({ arguments: { key: ['{{secret}}'] } })],
+    ['mcpServers.a.effects.pay.reconcile.settle_ms', reconciling({ settle_ms: 60_001 })],
     ['mcpServers.a.serial', server({ serial: 'yes' })],
     ['mcpServers.a.url', { mcpServers: { a: { url: 'file:///etc/passwd' } } }],
     ['mcpServers.a.headers.X', { mcpServers: { a: { url: 'http://x.example', headers: { X: 1 } } } }],

@@ -79,6 +79,8 @@ export const ATTRIBUTE = {
   mcpTask: 'adjutant.mcp.task',
   mcpTaskEnd: 'adjutant.mcp.task.end',
   mcpTaskPolls: 'adjutant.mcp.task.polls',
+  reconcileTool: 'adjutant.reconcile.tool',
+  reconcileOutcome: 'adjutant.reconcile.outcome',
   delayMs: 'adjutant.delay_ms',
   wholeLane: 'adjutant.whole_lane',
   waitReasons: 'adjutant.wait.reasons',

@@ -29,6 +29,7 @@ const place: ToolPlace = {
   approvalMs: null,
   sampling: null,
   endpoint: 'here',
+  reconcile: null,
 };
 const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };
 
@@ -173,7 +174,12 @@ test('untrusted control directives in a result are rejected, and reported', asyn
 
 describe('a call that its server keeps as a task', () => {
   const error = errorEnvelope('network', 'nobody knows');
-  const tasks: TaskKeeping = { task: 'an earlier one', keep: async () => true, goesOn: () => true };
+  const tasks: TaskKeeping = {
+    task: 'an earlier one',
+    keep: async () => true,
+    goesOn: () => true,
+    clock: () => ({ now: 0, remainingMs: 1_000 }),
+  };
 
   test.each([
     ['ended', { ambiguous: false }],

@@ -1,0 +1,171 @@
+/** Answers of `once` tools that are lost: the worker asks a `read` tool of the same server what happened (issue 38, point 5).
+ *  It looks at the payments that the server has counted by itself. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilHolds } from '../../../support/eventually.ts';
+import { type PaymentArguments, startPaymentServer } from '../../../support/payment-server.ts';
+import { get, post } from '../../../support/public-api.ts';
+import { type RunningService, startService } from '../../../support/running-service.ts';
+import { useRedis } from '../../../support/shared.ts';
+
+const redis = useRedis();
+
+let payments: Awaited<ReturnType<typeof startPaymentServer>>;
+let service: RunningService;
+
+beforeAll(async () => {
+  payments = await startPaymentServer();
+  service = await startService({
+    redisUrl: redis.url,
+    config: { mcpServers: { bank: payments.entry } },
+  });
+  await untilHolds(async () => {
+    const { body } = await get<{ tools: unknown[] }>(`${service.url}/v1/tools`);
+    expect(body.tools).toHaveLength(4);
+  });
+});
+
+afterAll(async () => {
+  await service.stop();
+  await payments[Symbol.asyncDispose]();
+});
+
+type Signals = { type: string; data: Record<string, unknown> }[];
+
+/** Pays an order in a request of its name. */
+async function submit(
+  { order, how = 'cut', find = 'honest' }: Partial<PaymentArguments> & { order: string },
+  more: Record<string, unknown> = {},
+): Promise<void> {
+  const directive = {
+    type: 'tool_exec',
+    id: 'pay',
+    request_id: order,
+    tool_name: 'bank.pay',
+    arguments: { order, how, find },
+    ...more,
+  };
+  expect((await post(`${service.url}/v1/directives`, directive)).status).toBe(202);
+}
+
+async function signalsOf(order: string): Promise<Signals> {
+  const { body } = await get<{ signals: Signals }>(`${service.url}/v1/requests/${order}/signals`);
+  return body.signals;
+}
+
+/** All signals of its request, once it has ended. */
+async function ended(order: string): Promise<Signals> {
+  await untilHolds(async () => {
+    expect((await signalsOf(order)).at(-1)?.type).toBe('ai.tool.result');
+  });
+  return signalsOf(order);
+}
+
+describe('a lost answer of a payment', () => {
+  test.each([
+    { order: 'cut', how: 'cut' },
+    { order: 'silent', how: 'silent', more: { timeout_ms: 2_000 } },
+    { order: 'late', how: 'cut', find: 'late', more: { tool_name: 'bank.pay_patiently' } },
+  ] as const)('that was made ends as a success, with what was found: $order', async ({ more, ...paid }) => {
+    await submit(paid, more);
+    const signals = await ended(paid.order);
+    expect(signals.map(({ type }) => type)).toEqual([
+      'ai.tool.started',
+      'directive.reconciled',
+      'ai.tool.result',
+    ]);
+    const proof = { tool: 'bank.find_payment', arguments_digest: expect.any(String) as string };
+    expect(signals[1]?.data).toMatchObject({ outcome: 'happened', ...proof });
+    expect(signals[2]?.data).toMatchObject({
+      result: { ok: true, payload: { id: `p-${paid.order}`, by: 'find' } },
+      metadata: { reconciled: true, reconcile: proof, effect: 'once' },
+    });
+    expect(payments.paid(paid.order)).toBe(1);
+  });
+
+  test('that was not made is made again, as the retries of its directive allow', async () => {
+    await submit({ order: 'again', how: 'dropped' }, { max_retries: 1, retry_backoff_ms: 1 });
+    const signals = await ended('again');
+    expect(signals.map(({ type }) => type)).toEqual([
+      'ai.tool.started',
+      'directive.reconciled',
+      'directive.retry_scheduled',
+      'ai.tool.result',
+    ]);
+    expect(signals.at(-1)?.data).toMatchObject({
+      result: { ok: true, payload: expect.stringContaining('pay') as string },
+    });
+    expect(payments.paid('again')).toBe(1);
+  });
+
+  test('that was not made, and has no retries, ends as a failure that says so', async () => {
+    await submit({ order: 'not', how: 'dropped' });
+    const end = (await ended('not')).at(-1);
+    expect(end?.data).toMatchObject({
+      result: { ok: false, error: { type: 'network', details: { outcome: 'not_happened' } } },
+    });
+    expect(payments.paid('not')).toBe(0);
+  });
+
+  test.each([
+    ['never', 'it failed as timeout'],
+    ['huge', 'its answer is too large for expressions'],
+    ['shape', 'its answer cannot be read: No such key: key'],
+    ['text', 'its answer cannot be read'],
+    ['other', 'its answer says neither'],
+  ] as const)('stays unknown where the answer is of no use, with the reason: %s', async (find, reason) => {
+    const limit = find === 'never' ? { timeout_ms: 500 } : {};
+    await submit({ order: `odd-${find}`, find }, { ...limit, max_retries: 3 });
+    const end = (await ended(`odd-${find}`)).at(-1);
+    expect(end?.data).toMatchObject({
+      result: {
+        error: {
+          type: 'outcome_unknown',
+          retryable: false,
+          details: {
+            outcome: 'unknown',
+            reconcile: { looks: 4, reason: expect.stringContaining(reason) as string },
+          },
+        },
+      },
+    });
+    const text = JSON.stringify(end);
+    expect([text.length < 4_000, text.includes('sk-live')]).toEqual([true, false]);
+    expect(payments.paid(`odd-${find}`)).toBe(1);
+  });
+
+  test('stays unknown where the tool that is to be asked may not be repeated: it is not called', async () => {
+    await submit({ order: 'blind' }, { tool_name: 'bank.pay_blindly', deadline_ms: 5_000 });
+    const end = (await ended('blind')).at(-1);
+    expect(JSON.stringify(end?.data)).toContain('its repeat policy is not `read`');
+    expect([payments.paid('blind'), payments.paid('none')]).toEqual([1, 0]);
+  });
+
+  test('by a worker that was stopped during the call is found out by the next one', async () => {
+    const config = { mcpServers: { bank: payments.entry } };
+    const { prefix, stop } = service;
+    await submit({ order: 'stopped', how: 'silent' });
+    await untilHolds(() => expect(payments.paid('stopped')).toBe(1));
+    await stop();
+    service = await startService({ redisUrl: redis.url, prefix, config });
+    const signals = await ended('stopped');
+    expect(signals.at(-1)?.data).toMatchObject({
+      result: { ok: true, payload: { by: 'find' } },
+      metadata: { reconcile: { cause: 'stopped' } },
+    });
+    expect(payments.paid('stopped')).toBe(1);
+  });
+
+  test('is cancelled with an unknown outcome while it is being found out', async () => {
+    await submit({ order: 'unwanted', find: 'text' }, { timeout_ms: 5_000 });
+    await untilHolds(() => expect(payments.paid('unwanted')).toBe(1));
+    await untilHolds(async () => {
+      const { body } = await get<{ directives: { status: string }[] }>(`${service.url}/v1/requests/unwanted`);
+      expect(body.directives[0]?.status).toBe('waiting');
+    });
+    await post(`${service.url}/v1/requests/unwanted/directives/pay/cancel`, {});
+    const end = (await ended('unwanted')).at(-1);
+    expect(end?.data).toMatchObject({
+      result: { error: { type: 'cancelled', details: { outcome: 'unknown' } } },
+    });
+  });
+});
