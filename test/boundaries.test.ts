@@ -97,6 +97,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
   ],
   'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
+  'features/personal-logins': [
+    'contract',
+    'platform/redis',
+    'store',
+    'store/catalog',
+    'mcp',
+    'worker',
+    'http/access',
+    'http',
+    'features/host-login',
+  ],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -129,6 +140,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/model-endpoint',
     'features/foreign-runs',
     'features/host-login',
+    'features/personal-logins',
   ],
   'cli/doctor': [
     'contract',

@@ -43,6 +43,7 @@ import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './roles/logins.ts';
 import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
+import { personalLoginsOn } from './personal-logins.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import { createRetention } from './retention.ts';
@@ -80,7 +81,8 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
-  const adapters = roles.worker ? createAdapters({ ...shared, logins, onOutput: output.add }) : null;
+  const loginsOf = work === null ? undefined : personalLoginsOn(work.connection, config)?.storeOf;
+  const adapters = roles.worker ? createAdapters({ ...shared, logins, loginsOf, onOutput: output.add }) : null;
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([

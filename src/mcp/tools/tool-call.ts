@@ -24,6 +24,8 @@ export interface ToolCallRequest {
   readonly tool: string;
   /** The tenant that calls: its checks wait for its own. Default: `default`. */
   readonly tenant?: string;
+  /** On whose behalf a server with personal logins is called. Default: no one's. */
+  readonly account?: string | undefined;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Context of the tool beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;

@@ -2,7 +2,7 @@
 // Must never know how a directive is executed.
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../../http/access/caller.ts';
+import { chargeCaller, currentCaller, guardClient, type StarterOf, type SubmitterOf } from '../../http/access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { forbiddenRun, forbiddenUse } from '../../http/access/use.ts';
@@ -39,6 +39,10 @@ import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
 import { hostLoginOf } from '../host-login.ts';
+import { type PersonalLoginsOfApi, personalPagesOf } from '../personal-logins.ts';
+import type { LoginDoor } from '../../http/routes/oidc.ts';
+import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
+import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
@@ -83,8 +87,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     owner: () => ownerOf(currentCaller()),
   });
   const submitterOf = submitterIn(store);
+  const personal = personalPagesOf(store, access, clientOf, options);
+  const starterOf = personal === null ? null : starterIn(store);
   const guard = (open: DirectiveClient): DirectiveClient =>
-    guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf });
+    guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf, starterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const foreignRuns = foreignRunsOf(store, {
@@ -97,7 +103,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const hosts = hostLoginOf(store, access, clientOf, options);
   const api = createApi({
     client,
-    access: { ...access, login: hosts?.login ?? access.login, hosts: hosts?.tokens ?? null },
+    access: {
+      ...access,
+      login: doorOf(hosts?.login ?? access.login, personal),
+      hosts: hosts?.tokens ?? null,
+    },
     ready: () =>
       readiness(
         connection,
@@ -114,6 +124,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
       ...(hosts === null ? [] : [hosts.feature]),
+      ...(personal === null ? [] : [personal.feature]),
     ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
@@ -129,7 +140,10 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     name: 'api',
     url: () => url,
     access,
-    parts: queueing === null ? [] : [queueApiOf(shared, store, queueing, options)],
+    parts: [
+      ...(queueing === null ? [] : [queueApiOf(shared, store, queueing, options)]),
+      ...(personal === null ? [] : [personal.waking]),
+    ],
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -148,6 +162,24 @@ function submitterIn({ records: { journal } }: Store): SubmitterOf {
   return async (requestId, directiveId) => {
     const json = await journal.envelope(scopedId(currentTenant(), requestId), directiveId);
     return json === null ? null : (decodeEnvelope(json).spender?.key ?? null);
+  };
+}
+
+/** The caller that a run acts for; null: it has none, or there is no such run. */
+function starterIn({ records: { runs } }: Store): StarterOf {
+  return async (requestId) => {
+    const found = await runs.read(scopedId(currentTenant(), requestId), NO_SIGNALS);
+    return found === null ? null : ((JSON.parse(found.spec) as Pick<RunSpec, 'spender'>).spender ?? null);
+  };
+}
+
+/** A person comes back from the issuer for a host, for a login at a server, or for the console. */
+function doorOf(door: LoginDoor | null, personal: PersonalLoginsOfApi | null): LoginDoor | null {
+  if (door === null || personal === null) return door;
+  return {
+    ...door,
+    forHost: async (returnTo, principal) =>
+      (await door.forHost?.(returnTo, principal)) ?? personal.forLogin(returnTo, principal),
   };
 }
 

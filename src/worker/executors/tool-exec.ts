@@ -95,10 +95,10 @@ export function toolExec(
       const { content = toolContent(execution.result, contentCharacters) } = execution;
       return { ...execution, content, metadata: { ...execution.metadata, server, tool } };
     },
-    async withdraw(directive, lane, task) {
+    async withdraw(directive, lane, task, account) {
       const place = placeOf(directive, lane);
       if (place === null) return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
-      return pool.withdraw(place.server, task, place.endpoint);
+      return pool.withdraw(place.server, task, place.endpoint, account);
     },
   });
 }
@@ -213,6 +213,7 @@ function requestOf(
     server,
     tool,
     tenant: context.tenant,
+    ...(context.account === undefined ? {} : { account: context.account }),
     arguments: directive.arguments,
     context: shared ?? null,
     signal: context.signal,

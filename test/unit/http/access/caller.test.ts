@@ -14,6 +14,7 @@ const quiet = {
   spend: async () => {},
   maxDirectives: 10,
   submitterOf: async () => null,
+  starterOf: null,
   others: { reading: async () => null },
 };
 
