@@ -162,7 +162,10 @@ function requireOneRedis(redisUrl: string | undefined, source: string): void {
 }
 
 /** Throws `ConfigError` where callers could not be asked for their logins. */
-function requirePersonalLogins({ mcpServers, access }: Pick<Config, 'mcpServers' | 'access'>, source: string): void {
+function requirePersonalLogins(
+  { mcpServers, access }: Pick<Config, 'mcpServers' | 'access'>,
+  source: string,
+): void {
   const [name] = [...mcpServers].find(([, server]) => isPersonal(server)) ?? [];
   if (name === undefined || access.personal_logins !== undefined) return;
   const message = 'needs access.personal_logins, whose pages ask callers for their logins';

@@ -89,7 +89,8 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   const configured = new Map(options.servers.map((server) => [server.name, server]));
   const personal = createPersonalConnections((name, account) => {
     const server = configured.get(name);
-    if (server === undefined || options.loginsOf === undefined) throw new Error(`${name} has no personal logins`);
+    if (server === undefined || options.loginsOf === undefined)
+      throw new Error(`${name} has no personal logins`);
     return serve(server, {
       ...options,
       logins: options.loginsOf(account),

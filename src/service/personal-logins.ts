@@ -8,9 +8,12 @@ import { createHostRecords } from '../features/host-login/records.ts';
 import { createCallLogins } from '../features/personal-logins/call-logins.ts';
 import { createLoginPages, LASTS_MS } from '../features/personal-logins/login.ts';
 import { createPersonalLogins, type PersonalLogins } from '../features/personal-logins/logins.ts';
+import { createOwnLogins } from '../features/personal-logins/own-logins.ts';
 import { loginRoutes } from '../features/personal-logins/routes.ts';
 import { createWaitingCalls } from '../features/personal-logins/waiting.ts';
 import { createLoginWaker } from '../features/personal-logins/waker.ts';
+import type { PersonalLoginClient } from '../contract/access/personal-login.ts';
+import { currentCaller } from '../http/access/caller.ts';
 import type { ClientOf } from '../http/access/callers-client.ts';
 import type { ApiFeature } from '../http/api.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
@@ -67,6 +70,7 @@ export function callLoginsOf(
 export interface PersonalLoginsOfApi {
   readonly feature: ApiFeature;
   readonly waking: Startable;
+  readonly own: PersonalLoginClient;
   /** The cookie of a person who has come back from the issuer to the page of a login. */
   readonly forLogin: NonNullable<LoginDoor['forHost']>;
 }
@@ -101,5 +105,6 @@ export function personalPagesOf(
     // A process that dies before leaves it to the loop.
     onStored: async (place) => waker.wake(place).catch(onError),
   });
-  return { feature: loginRoutes(pages), waking: waker, forLogin: pages.fromIssuer };
+  const own = createOwnLogins({ logins, publicUrl: rules.public_url, audit, caller: currentCaller });
+  return { feature: loginRoutes(pages), waking: waker, own, forLogin: pages.fromIssuer };
 }

@@ -82,7 +82,9 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
   const loginsOf = work === null ? undefined : personalLoginsOn(work.connection, config)?.storeOf;
-  const adapters = roles.worker ? createAdapters({ ...shared, logins, loginsOf, onOutput: output.add }) : null;
+  const adapters = roles.worker
+    ? createAdapters({ ...shared, logins, loginsOf, onOutput: output.add })
+    : null;
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([

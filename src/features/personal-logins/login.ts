@@ -12,10 +12,10 @@ import { challengeOf } from '../../mcp/oauth/challenge.ts';
 import { beginLogin, finishLogin, type KeptLogin } from '../../mcp/oauth/interactive-login.ts';
 import { loginFailureOf } from '../../mcp/oauth/login-failure.ts';
 import type { Seal } from '../../mcp/oauth/seal.ts';
-import { accountOf } from '../../store/request/envelope.ts';
 import type { Account, Holders } from '../host-login/holder.ts';
 import { PAGE_HEADERS } from '../host-login/page.ts';
 import type { HostRecords } from '../host-login/records.ts';
+import { accountOfPrincipal } from './own-logins.ts';
 import type { LoginPlace, PersonalLogins, PersonalServer } from './logins.ts';
 import { confirmPage, endPage, loginUrl, onwardPage, PATH, type ShownServer, signInPage } from './pages.ts';
 
@@ -69,9 +69,7 @@ export function createLoginPages(parts: LoginParts) {
     const text = secret === null ? null : await records.get('person', secret);
     const principal = text === null ? null : await holders.principalOf(text);
     if (secret === null || principal === null) return null;
-    const { tenant, id: key, issuer: vouching } = principal;
-    const actor = vouching === undefined ? { key } : { key, issuer: vouching };
-    return { secret, principal, account: accountOf(tenant, actor) };
+    return { secret, principal, account: accountOfPrincipal(principal) };
   }
 
   /** The cookie of a person who has signed in. */
@@ -95,7 +93,11 @@ export function createLoginPages(parts: LoginParts) {
     if (server === undefined) return answer(reply, endPage('Unknown server', NO_SERVER), 404);
     const person = await signedIn(request);
     if (person === null)
-      return answer(reply, signInPage(shown(server), issuer?.name ?? null, fault), fault === null ? 200 : 401);
+      return answer(
+        reply,
+        signInPage(shown(server), issuer?.name ?? null, fault),
+        fault === null ? 200 : 401,
+      );
     const { principal, account } = person;
     const stored = await logins.read({ account, server: server.name });
     const { name, id, tenant } = principal;

@@ -1,7 +1,6 @@
 // The logins of callers at the servers that are called with them: read from the shared store, and whether one can be used.
 // Must never read the login of another account than the one that is named.
-import type { McpServerOptions } from '../../mcp/server-options.ts';
-import type { HttpTransportOptions, OAuthOptions } from '../../mcp/server-options.ts';
+import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
 import { isOver, misfitOf } from '../../mcp/oauth/login.ts';
 import { loginFaultIn } from '../../mcp/oauth/login-fault.ts';
 import type { LoginStore, StoredLogin } from '../../mcp/oauth/login-store.ts';

@@ -331,7 +331,9 @@ async function requireStarter(
   // @guard only-its-starter
   if (caller === null || starter === null) return;
   if (starter.key === caller.id && starter.issuer === caller.issuer) return;
-  throw forbidden('The run uses the logins of the caller that started it: only that caller sends it input or resumes it.');
+  throw forbidden(
+    'The run uses the logins of the caller that started it: only that caller sends it input or resumes it.',
+  );
 }
 
 function guardRuns(

@@ -2,7 +2,13 @@
 // Must never know how a directive is executed.
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { chargeCaller, currentCaller, guardClient, type StarterOf, type SubmitterOf } from '../../http/access/caller.ts';
+import {
+  chargeCaller,
+  currentCaller,
+  guardClient,
+  type StarterOf,
+  type SubmitterOf,
+} from '../../http/access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { forbiddenRun, forbiddenUse } from '../../http/access/use.ts';
@@ -40,6 +46,7 @@ import { readiness } from '../readiness.ts';
 import { createAccess } from '../access.ts';
 import { hostLoginOf } from '../host-login.ts';
 import { type PersonalLoginsOfApi, personalPagesOf } from '../personal-logins.ts';
+import { createOwnLogins } from '../../features/personal-logins/own-logins.ts';
 import type { LoginDoor } from '../../http/routes/oidc.ts';
 import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
 import type { RunSpec } from '../../agents/turn/transition.ts';
@@ -105,6 +112,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     client,
     access: {
       ...access,
+      keys: { ...access.keys, ...(personal?.own ?? createOwnLogins(null)) },
       login: doorOf(hosts?.login ?? access.login, personal),
       hosts: hosts?.tokens ?? null,
     },

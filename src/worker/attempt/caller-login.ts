@@ -80,5 +80,8 @@ async function isLoginRound(parts: AttemptParts, { claim: { requestId, id } }: C
 }
 
 function without(reason: string): Execution {
-  return { result: errorResult(errorEnvelope('auth', `The call has no login at its server: ${reason}`)), unsent: true };
+  return {
+    result: errorResult(errorEnvelope('auth', `The call has no login at its server: ${reason}`)),
+    unsent: true,
+  };
 }

@@ -14,7 +14,9 @@ export async function withdrawTask(
   const { request_id: requestId, id } = directive;
   const about = { ...requestField(requestId), id, lane };
   try {
-    const came = (await definition.withdraw?.(directive, lane, task, logins?.accountOf(envelope) ?? undefined)) ?? NOTHING_TO_STOP;
+    const came =
+      (await definition.withdraw?.(directive, lane, task, logins?.accountOf(envelope) ?? undefined)) ??
+      NOTHING_TO_STOP;
     if (came.kind === 'away') {
       logger.debug({ ...about, reason: came.reason }, 'a task is not cancelled yet');
       return false;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
-import type { DirectiveState } from '../../../../src/contract/directive/submission.ts';
+import type { DirectiveSummary } from '../../../../src/contract/request/request-view.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { createLoginStore } from '../../../../src/mcp/oauth/login-store.ts';
@@ -26,7 +26,6 @@ const BOB = 'bob@example.org';
 const SERVICE = 'service@example.org';
 const redis = useRedis();
 
-/** `more`: of the server's entry. */
 async function scene() {
   const [peer, model, port] = await Promise.all([startOAuthPeer(), startPlannedModel(), freePort()]);
   const base = `http://127.0.0.1:${port}`;
@@ -39,8 +38,7 @@ async function scene() {
   };
   const admin = randomBytes(32).toString('hex');
   const environment = { ADJUTANT_ADMIN_KEY: admin, ADJUTANT_TOKEN_KEY: TOKEN_KEY.toString('base64') };
-  const start = async (more: object) =>
-    startService({ redisUrl: redis.url, config, environment, ...more });
+  const start = async (more: object) => startService({ redisUrl: redis.url, config, environment, ...more });
   let service: RunningService = await start({ port });
   const { prefix } = service;
   const keys = createAccessClient({ baseUrl: base, apiKey: admin });
@@ -82,7 +80,7 @@ async function scene() {
     bob,
     admin: createHttpClient({ baseUrl: base, apiKey: admin }),
     logIn,
-    directive: async ({ request_id, id }: Called): Promise<DirectiveState | undefined> =>
+    directive: async ({ request_id, id }: Called): Promise<DirectiveSummary | undefined> =>
       (await ada.client.request(request_id))?.directives.find((each) => each.id === id),
     /** Labels of the calls that the server got with the tokens of an account. */
     labels: async (account: string) =>
@@ -93,7 +91,9 @@ async function scene() {
       const login = await loginAt(peer.server());
       await storeOn(connection, prefix).put('crm', { version: 'service', login });
       await closeRedis(connection);
-      await eventually(async () => (await ada.client.tools()).tools.map(({ name }) => name)).toContain('crm.use');
+      await eventually(async () => (await ada.client.tools()).tools.map(({ name }) => name)).toContain(
+        'crm.use',
+      );
     },
     /** The token of the caller has expired, and can be renewed. */
     async expire(key: string) {
@@ -197,9 +197,13 @@ describe('a server that is called with the logins of its callers', () => {
     const his = planOf('his run', [['crm.use', { label: 'b6' }]]);
     const other = await bob.client.runs.start({ agent: 'clerk', query: his });
     await eventually(async () => (await ada.client.request(other.request_id))?.run?.status).toBe('completed');
-    const forbidden = { problem: { code: 'forbidden', detail: expect.stringContaining('only that caller') as string } };
+    const forbidden = {
+      problem: { code: 'forbidden', detail: expect.stringContaining('only that caller') as string },
+    };
     const { request_id: hers } = run;
-    await expect(bob.client.runs.input(hers, { content: 'pay bob' } as never)).rejects.toMatchObject(forbidden);
+    await expect(bob.client.runs.input(hers, { content: 'pay bob' } as never)).rejects.toMatchObject(
+      forbidden,
+    );
     await expect(bob.client.runs.resume(hers, {} as never)).rejects.toMatchObject(forbidden);
     await expect(admin.runs.input(hers, { content: 'pay' } as never)).rejects.toMatchObject(forbidden);
     const [adas, bobs] = [await labels(ADA), await labels(BOB)];
@@ -214,7 +218,8 @@ describe('a server that is called with the logins of its callers', () => {
     const { ada, bob, directive, labels, expire, restart, peer } = at;
     await Promise.all([expire(ada.id), expire(bob.id)]);
     await restart();
-    const renewals = async () => (await peer.seen()).token.filter((grant) => grant === 'refresh_token').length;
+    const renewals = async () =>
+      (await peer.seen()).token.filter((grant) => grant === 'refresh_token').length;
     const before = await renewals();
     const calls = await Promise.all(
       Array.from({ length: 4 }, () => [ada.call('a7'), bob.call('b7')] as const).flat(),
@@ -246,8 +251,8 @@ describe('a server that is called with the logins of its callers', () => {
     await eventually(question).toBe(`${declined.id}.2`);
     await ada.client.answer(declined.request_id, await question(), { action: 'decline' });
     await eventually(async () => (await directive(declined))?.status).toBe('failed');
-    const { data } = await ada.client.result(declined.request_id, declined.id);
-    expect(data.result).toMatchObject({
+    const end = await ada.client.result(declined.request_id, declined.id);
+    expect(end?.data.result).toMatchObject({
       ok: false,
       error: { type: 'auth', message: expect.stringContaining('declined to log in') as string },
     });
@@ -259,7 +264,8 @@ describe('a server that is called with the logins of its callers', () => {
     const { ada, bob, base, peer } = at;
     const victim = createStranger();
     const page = `${base}/login/upstream/crm`;
-    const refused = async (answer: Promise<Response>): Promise<void> => expect((await answer).status).toBe(403);
+    const refused = async (answer: Promise<Response>): Promise<void> =>
+      expect((await answer).status).toBe(403);
     // The attacker's login, sent to a person who has signed in here, and to one who has not.
     const back = await callbackOf(bob.browser, await bob.begun());
     await refused(victim.get(back));
@@ -290,11 +296,21 @@ describe('a server that is called with the logins of its callers', () => {
   });
 
   test('a caller forgets its login; a directive without a caller is refused', async () => {
-    const { ada, base, directive, direct } = at;
+    const { ada, bob, base, directive, direct } = at;
+    const own = async (key: string) =>
+      (await createAccessClient({ baseUrl: base, apiKey: key }).logins()).logins;
+    expect(await own(ada.key)).toMatchObject([{ server: 'crm', url: `${base}/login/upstream/crm` }]);
+    const his = createAccessClient({ baseUrl: base, apiKey: bob.key });
+    expect(await his.forgetLogin('crm')).toEqual({ server: 'crm', forgotten: true });
+    expect((await own(bob.key))[0]?.logged_in_at).toBeNull();
+    expect((await own(ada.key))[0]?.logged_in_at).toBeTypeOf('string');
+    await expect(his.forgetLogin('else')).rejects.toMatchObject({ problem: { code: 'not_found' } });
     const page = `${base}/login/upstream/crm`;
     await ada.browser.post(page, { act: 'key', key: ada.key });
     const proof = proofIn(await (await ada.browser.get(page)).text());
-    expect(await (await ada.browser.post(page, { act: 'forget', proof })).text()).toContain('Login forgotten');
+    expect(await (await ada.browser.post(page, { act: 'forget', proof })).text()).toContain(
+      'Login forgotten',
+    );
     const called = await ada.call('a10');
     await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
     await ada.client.cancel(called.request_id);
