@@ -103,14 +103,18 @@ const LONGEST_TOKEN_MS = 10 * 60 * 1_000;
 /** An administrator's rights are not for a host that reads what strangers write. */
 const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
-const hostLoginSchema = z.strictObject({
-  public_url: z
+/** Scheme, host and port of this service as others see it. */
+function publicUrl() {
+  return z
     .url()
     .regex(KEYS_ADDRESS, 'must begin with https://, or with http:// and an address of this machine')
-    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com')
-    .register(notes, {
-      description: 'The address at which hosts and browsers reach this service; hosts use it with `/mcp`.',
-    }),
+    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com');
+}
+
+const hostLoginSchema = z.strictObject({
+  public_url: publicUrl().register(notes, {
+    description: 'The address at which hosts and browsers reach this service; hosts use it with `/mcp`.',
+  }),
   authorization_server: z.enum(['adjutant', 'jwt']).default('adjutant').register(notes, {
     description: 'Where hosts get their tokens.',
     special:
@@ -157,7 +161,7 @@ const hostLoginSchema = z.strictObject({
 export type HostLogin = z.output<typeof hostLoginSchema>;
 
 const personalLoginsSchema = z.strictObject({
-  public_url: hostLoginSchema.shape.public_url.register(notes, {
+  public_url: publicUrl().register(notes, {
     description: 'The address at which browsers reach this service, for the links that ask for a login.',
   }),
   wait_ms: z

@@ -43,8 +43,8 @@ import { clientOptions } from '../client-options.ts';
 import { foreignRunsOf } from '../foreign-runs.ts';
 import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
-import { createAccess } from '../access.ts';
-import { hostLoginOf } from '../host-login.ts';
+import { type Access, createAccess } from '../access.ts';
+import { type HostLoginOfApi, hostLoginOf } from '../host-login.ts';
 import { type PersonalLoginsOfApi, personalPagesOf } from '../personal-logins.ts';
 import { createOwnLogins } from '../../features/personal-logins/own-logins.ts';
 import type { LoginDoor } from '../../http/routes/oidc.ts';
@@ -85,17 +85,16 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { config, cancellations, queueing, logger, observation } = options;
   const access = createAccess(store, listening, options);
   const { audit, spend, others } = access;
-  const charge = chargeCaller(spend);
   const settings = clientOptions(options);
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
-    charge,
+    charge: chargeCaller(spend),
     owner: () => ownerOf(currentCaller()),
   });
   const submitterOf = submitterIn(store);
   const personal = personalPagesOf(store, access, clientOf, options);
-  const starterOf = personal === null ? null : starterIn(store);
+  const starterOf = personal && starterIn(store);
   const guard = (open: DirectiveClient): DirectiveClient =>
     guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf, starterOf });
   const client = guard(createCallersClient(clientOf));
@@ -105,22 +104,16 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
     warn: (fields, message) => logger.warn(fields, message),
   });
-  const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const hosts = hostLoginOf(store, access, clientOf, options);
   const api = createApi({
     client,
-    access: {
-      ...access,
-      keys: { ...access.keys, ...(personal?.own ?? createOwnLogins(null)) },
-      login: doorOf(hosts?.login ?? access.login, personal),
-      hosts: hosts?.tokens ?? null,
-    },
+    access: doorsOf(access, hosts, personal),
     ready: () =>
       readiness(
         connection,
         { announcements: hearing, cancellations },
-        { workers: catalog.workers, isListed },
+        { workers: catalog.workers, isListed: config.search.enabled },
       ),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
@@ -131,8 +124,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
-      ...(hosts === null ? [] : [hosts.feature]),
-      ...(personal === null ? [] : [personal.feature]),
+      ...[hosts, personal].flatMap((each) => (each === null ? [] : [each.feature])),
     ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
@@ -148,10 +140,9 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     name: 'api',
     url: () => url,
     access,
-    parts: [
-      ...(queueing === null ? [] : [queueApiOf(shared, store, queueing, options)]),
-      ...(personal === null ? [] : [personal.waking]),
-    ],
+    parts: [queueing && queueApiOf(shared, store, queueing, options), personal?.waking ?? null].filter(
+      (part) => part !== null,
+    ),
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -178,6 +169,16 @@ function starterIn({ records: { runs } }: Store): StarterOf {
   return async (requestId) => {
     const found = await runs.read(scopedId(currentTenant(), requestId), NO_SIGNALS);
     return found === null ? null : ((JSON.parse(found.spec) as Pick<RunSpec, 'spender'>).spender ?? null);
+  };
+}
+
+/** Access to the API, with the logins of hosts and of callers. */
+function doorsOf(access: Access, hosts: HostLoginOfApi | null, personal: PersonalLoginsOfApi | null) {
+  return {
+    ...access,
+    keys: { ...access.keys, ...(personal?.own ?? createOwnLogins(null)) },
+    login: doorOf(hosts?.login ?? access.login, personal),
+    hosts: hosts?.tokens ?? null,
   };
 }
 

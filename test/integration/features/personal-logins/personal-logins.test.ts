@@ -296,7 +296,9 @@ describe('a server that is called with the logins of its callers', () => {
   });
 
   test('a caller forgets its login; a directive without a caller is refused', async () => {
-    const { ada, bob, base, directive, direct } = at;
+    const { ada, bob, base, directive, direct, logIn } = at;
+    await logIn(ada);
+    await logIn(bob);
     const own = async (key: string) =>
       (await createAccessClient({ baseUrl: base, apiKey: key }).logins()).logins;
     expect(await own(ada.key)).toMatchObject([{ server: 'crm', url: `${base}/login/upstream/crm` }]);
