@@ -124,7 +124,8 @@ export function storeOn(
   connection: RedisConnection,
   prefix: string,
   key: Uint8Array = TOKEN_KEY,
+  principal = 'default',
 ): LoginStore {
-  const records = createLoginRecords(connection, keySpace(prefix), 'default');
-  return createLoginStore({ records, seal: createSeal([key]), principal: 'default' });
+  const records = createLoginRecords(connection, keySpace(prefix), principal);
+  return createLoginStore({ records, seal: createSeal([key]), principal });
 }

@@ -7,11 +7,7 @@ import { SCOPES } from '../../../../src/contract/access/access.ts';
 import type { DirectiveSummary } from '../../../../src/contract/request/request-view.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
-import { createLoginStore } from '../../../../src/mcp/oauth/login-store.ts';
-import { createSeal } from '../../../../src/mcp/oauth/seal.ts';
 import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
-import { createLoginRecords } from '../../../../src/store/access/login-records.ts';
-import { keySpace } from '../../../../src/store/keys.ts';
 import { accountOf } from '../../../../src/store/request/envelope.ts';
 import { loginAt, startOAuthPeer, storeOn, TOKEN_KEY } from '../../../support/oauth.ts';
 import { createStranger, type Stranger } from '../../../support/oidc.ts';
@@ -98,9 +94,7 @@ async function scene() {
     /** The token of the caller has expired, and can be renewed. */
     async expire(key: string) {
       const connection = connectRedis(redis.url, 'commands');
-      const account = accountOf('default', { key });
-      const records = createLoginRecords(connection, keySpace(prefix), account);
-      const store = createLoginStore({ records, seal: createSeal([TOKEN_KEY]), principal: account });
+      const store = storeOn(connection, prefix, TOKEN_KEY, accountOf('default', { key }));
       const stored = await store.read('crm');
       if (stored === null) throw new Error('there is no login');
       await store.put('crm', { version: `expired ${key}`, login: { ...stored.login, expiresAt: 1 } });
@@ -252,9 +246,11 @@ describe('a server that is called with the logins of its callers', () => {
     await ada.client.answer(declined.request_id, await question(), { action: 'decline' });
     await eventually(async () => (await directive(declined))?.status).toBe('failed');
     const end = await ada.client.result(declined.request_id, declined.id);
-    expect(end?.data.result).toMatchObject({
-      ok: false,
-      error: { type: 'auth', message: expect.stringContaining('declined to log in') as string },
+    expect(end?.data).toMatchObject({
+      result: {
+        ok: false,
+        error: { type: 'auth', message: expect.stringContaining('declined to log in') as string },
+      },
     });
     await peer.set({ withdrawn: '' });
     expect(await labels(ADA)).not.toContain('a9');
