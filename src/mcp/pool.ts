@@ -228,9 +228,10 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   const auth = server.transport.kind === 'http' ? server.transport.auth : undefined;
-  const { grant, login } = auth ?? {};
+  const isPersonal = auth?.login === 'each';
+  // No command of an operator renews the login of a caller.
+  const grant = isPersonal ? undefined : auth?.grant;
   const hideAnswer: typeof hide = server.redactResults === true ? hide : (answer) => answer;
-  const isPersonal = login === 'each';
   return { connection, slots, active, hide, hideAnswer, grant, tokens, isPersonal };
 }
 

@@ -32,9 +32,15 @@ export interface LoginWaker extends Startable {
 
 export function createLoginWaker({ logins, waiting, journal, answer, onError }: WakerOptions): LoginWaker {
   async function wake(place: LoginPlace): Promise<void> {
-    const calls = await waiting.of(place);
     const hasLogin = (await logins.read(place)) !== null;
-    for (const call of calls) if (await isOver(call, hasLogin)) await waiting.remove(place, call);
+    for (let isFurther = true; isFurther;) {
+      isFurther = false;
+      for (const call of await waiting.of(place)) {
+        if (!(await isOver(call, hasLogin))) continue;
+        await waiting.remove(place, call);
+        isFurther = true;
+      }
+    }
   }
 
   /** Whether it waits no longer. A call that has not asked yet, or asks something else now, is seen again. */
