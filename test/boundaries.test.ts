@@ -110,6 +110,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
   'features/operating': ['contract', 'http/access', 'http/mcp'],
+  'features/personal-logins': [
+    'contract',
+    'platform/redis',
+    'store',
+    'store/catalog',
+    'mcp',
+    'worker',
+    'http/access',
+    'http',
+    'features/host-login',
+  ],
   client: ['contract', 'platform/encryption'],
   service: [
     'contract',
@@ -145,6 +156,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/foreign-runs',
     'features/host-login',
     'features/operating',
+    'features/personal-logins',
   ],
   'cli/doctor': [
     'contract',

@@ -22,6 +22,7 @@ import { addKeys } from './commands/keys.ts';
 import { addListen } from './commands/listen.ts';
 import { addListings } from './commands/listings.ts';
 import { addLlm } from './commands/llm.ts';
+import { addLogins } from './commands/logins.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPayload } from './commands/payload.ts';
 import { addPolicy } from './commands/policy.ts';
@@ -51,7 +52,17 @@ export const VERBS: readonly { readonly group: string; readonly verbs: readonly 
   { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff, addPolicy] },
   {
     group: 'Operate:',
-    verbs: [addListings, addServers, addWorkers, addTop, addBudgets, addKeys, addAudit, addReindex],
+    verbs: [
+      addListings,
+      addServers,
+      addWorkers,
+      addTop,
+      addBudgets,
+      addKeys,
+      addLogins,
+      addAudit,
+      addReindex,
+    ],
   },
   { group: 'Serve MCP:', verbs: [addMcp, addControl, addDirectiveServer, addFolder] },
 ];

@@ -103,14 +103,18 @@ const LONGEST_TOKEN_MS = 10 * 60 * 1_000;
 /** An administrator's rights are not for a host that reads what strangers write. */
 const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
-const hostLoginSchema = z.strictObject({
-  public_url: z
+/** Scheme, host and port of this service as others see it. */
+function publicUrl() {
+  return z
     .url()
     .regex(KEYS_ADDRESS, 'must begin with https://, or with http:// and an address of this machine')
-    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com')
-    .register(notes, {
-      description: 'The address at which hosts and browsers reach this service; hosts use it with `/mcp`.',
-    }),
+    .refine(isOrigin, 'must be scheme, host and port alone, as https://adjutant.example.com');
+}
+
+const hostLoginSchema = z.strictObject({
+  public_url: publicUrl().register(notes, {
+    description: 'The address at which hosts and browsers reach this service; hosts use it with `/mcp`.',
+  }),
   authorization_server: z.enum(['adjutant', 'jwt']).default('adjutant').register(notes, {
     description: 'Where hosts get their tokens.',
     special:
@@ -156,6 +160,24 @@ const hostLoginSchema = z.strictObject({
 
 export type HostLogin = z.output<typeof hostLoginSchema>;
 
+const personalLoginsSchema = z.strictObject({
+  public_url: publicUrl().register(notes, {
+    description: 'The address at which browsers reach this service, for the links that ask for a login.',
+  }),
+  wait_ms: z
+    .int()
+    .min(60_000)
+    .max(30 * DAY_MS)
+    .default(DAY_MS)
+    .register(notes, {
+      description:
+        'A call without a login ends as `auth` when its caller has not logged in after this time. Its deadline does not pass meanwhile.',
+      unit: 'ms',
+    }),
+});
+
+export type PersonalLogins = z.output<typeof personalLoginsSchema>;
+
 export const accessSections = {
   access: z
     .strictObject({
@@ -173,8 +195,19 @@ export const accessSections = {
           'A [login for MCP hosts](host-login.md), as claude.ai and ChatGPT need it. With it, every call needs a key or a token.',
         fallback: 'none',
       }),
+      personal_logins: personalLoginsSchema.optional().register(notes, {
+        description:
+          'Logins of callers at MCP servers with `"login": "each"` ([personal logins](personal-logins.md)).',
+        fallback: 'none',
+      }),
     })
-    .superRefine(({ jwt, oidc, host_login: hosts }, context) => {
+    .superRefine(({ jwt, oidc, host_login: hosts, personal_logins: personal }, context) => {
+      if (oidc !== undefined && personal !== undefined && oidc.redirect_base !== personal.public_url)
+        context.addIssue({
+          code: 'custom',
+          path: ['personal_logins', 'public_url'],
+          message: 'must be access.oidc.redirect_base, so that a login comes back to it',
+        });
       if (hosts === undefined) return;
       const fault = (path: string, message: string): void =>
         context.addIssue({ code: 'custom', path: ['host_login', path], message });

@@ -12,7 +12,7 @@ import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
 import { type RuntimeServerRules, runtimeServerRules } from './runtime-servers.ts';
-import { otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
+import { isPersonal, otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/json/field-error.ts';
 import { isObject, ownMember } from '../contract/json/json-object.ts';
 import type { FieldError } from '../contract/problem.ts';
@@ -109,6 +109,7 @@ const USE_VARIABLE =
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const { sections, mcpServers, variables } = parseAll(raw, environment, source);
   if (sections.signals.stream !== undefined) requireOneRedis(variables.REDIS_URL, source);
+  requirePersonalLogins({ mcpServers, access: sections.access }, source);
   const { mcpServers: _, providers, models, telemetry, encryption, $schema: __, ...rest } = sections;
   return {
     ...rest,
@@ -164,6 +165,17 @@ function requireOneRedis(redisUrl: string | undefined, source: string): void {
   if (redisUrl === undefined || !isClusterUrl(redisUrl)) return;
   const message = 'cannot be used on a Redis Cluster, which REDIS_URL names; use one Redis or Sentinel';
   throw new ConfigError(source, [{ path: 'signals.stream', message }]);
+}
+
+/** Throws `ConfigError` where callers could not be asked for their logins. */
+function requirePersonalLogins(
+  { mcpServers, access }: Pick<Config, 'mcpServers' | 'access'>,
+  source: string,
+): void {
+  const [name] = [...mcpServers].find(([, server]) => isPersonal(server)) ?? [];
+  if (name === undefined || access.personal_logins !== undefined) return;
+  const message = 'needs access.personal_logins, whose pages ask callers for their logins';
+  throw new ConfigError(source, [{ path: `mcpServers.${name}.auth.login`, message }]);
 }
 
 type Attempted<T> = { ok: true; value: T } | { ok: false; error: ConfigError };

@@ -15,6 +15,11 @@ export const serverAuthSchema = z
         special:
           '`authorization_code` = a person, once, with `adjutant mcp login`; `client_credentials` = the service, with an account of its own',
       }),
+    login: z.enum(['shared', 'each']).default('shared').register(notes, {
+      description: 'Whose login the calls of the server use.',
+      special:
+        '`shared` = the one of the service; `each` = the one of the caller, who is asked for it ([personal logins](personal-logins.md)); needs `access.personal_logins`',
+    }),
     client_id: z.string().min(1).max(2_000).optional().register(notes, {
       description: 'The client that is registered at the authorization server.',
       fallback: 'the metadata document, else the client is registered at each login',
@@ -66,6 +71,7 @@ export const serverAuthSchema = z
 
 interface ReadAuth {
   readonly grant: 'authorization_code' | 'client_credentials';
+  readonly login: 'shared' | 'each';
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
   readonly private_key?: string | undefined;
@@ -73,7 +79,9 @@ interface ReadAuth {
 }
 
 function* faultsOf(auth: ReadAuth): Generator<readonly [path: string, message: string]> {
-  const { grant, client_id, client_secret, private_key, issuer } = auth;
+  const { grant, login, client_id, client_secret, private_key, issuer } = auth;
+  if (login === 'each' && grant === 'client_credentials')
+    yield ['login', 'excludes the grant client_credentials: no person logs in with it'];
   const hasSecret = client_secret !== undefined || private_key !== undefined;
   if (client_secret !== undefined && private_key !== undefined)
     yield ['private_key', 'and client_secret exclude each other'];

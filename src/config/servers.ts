@@ -323,9 +323,15 @@ export function otherHostsKey(key: string): string | null {
   return OTHER_HOSTS.get(key) ?? null;
 }
 
+/** Whether each caller has a login of its own at the server. */
+export function isPersonal(server: ServerConfig): boolean {
+  return server.kind === 'http' && server.auth?.login === 'each';
+}
+
 /** Whether MCP clients of the service may see resources and prompts of a server. */
 export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {
   if (server.kind !== 'stdio' && server.kind !== 'http') return { resources: false, prompts: false };
+  if (isPersonal(server)) return { resources: false, prompts: false };
   const usual = server.expose === true;
   return { resources: server.expose_resources ?? usual, prompts: server.expose_prompts ?? usual };
 }

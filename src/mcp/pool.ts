@@ -9,6 +9,7 @@ import type { CallDeadline } from './call-deadline.ts';
 import { closeNames } from '../platform/bounds/close-names.ts';
 import { createSemaphore } from '../platform/bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
+import { createPersonalConnections } from './personal-connections.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
@@ -34,6 +35,8 @@ export interface McpPoolOptions {
   readonly schemas?: SchemaChecks;
   /** Where logins are kept. Default: nowhere, and a server that needs one cannot be called. */
   readonly logins?: LoginStore | null;
+  /** The place of an account's logins, for servers with personal ones. Default: nowhere, and they cannot be called. */
+  readonly loginsOf?: ((account: string) => LoginStore) | undefined;
   /** Those of the process, to which those of the servers are added. Default: a list of their own. */
   readonly secrets?: KnownSecrets;
   /** Gets the output of the program of a server, with secrets redacted. Default: the log alone has it. */
@@ -49,7 +52,7 @@ export interface McpPool {
   /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
   /** Asks the server of a call that has ended to cancel its task, as `keepTask` got it. Never throws. */
-  withdraw(server: string, task: string, endpoint: string): Promise<Withdrawal>;
+  withdraw(server: string, task: string, endpoint: string, account?: string): Promise<Withdrawal>;
   /** Resources, prompts and completions. Never throws. */
   read(request: ReadRequest): Promise<ReadOutcome>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
@@ -65,6 +68,8 @@ const MAX_IN_FLIGHT = 64;
 const RENEWAL_MS = 5_000;
 
 interface ServedServer extends CallTools {
+  /** It only lists the tools: calls are made on connections of accounts. */
+  readonly isPersonal: boolean;
   readonly tokens: Pick<TokenSource, 'settled'> | null;
   readonly hide: KnownSecrets['hideIn'];
   /** Applied to successful answers. */
@@ -81,12 +86,27 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       serve(server, { ...options, schemas, secrets, active, events }),
     ]),
   );
+  const configured = new Map(options.servers.map((server) => [server.name, server]));
+  const personal = createPersonalConnections((name, account) => {
+    const server = configured.get(name);
+    if (server === undefined || options.loginsOf === undefined)
+      throw new Error(`${name} has no personal logins`);
+    return serve(server, {
+      ...options,
+      logins: options.loginsOf(account),
+      schemas,
+      secrets: createNestedSecrets(secrets),
+      active,
+      events: createServerEvents(),
+    });
+  });
   let stopping: Promise<void> | null = null;
 
   const stop = async (): Promise<void> => {
     for (const deadline of active) deadline.end('stopped');
-    await Promise.all([...served.values()].map(({ connection }) => connection.stop()));
-    const renewals = [...served.values()].map(async ({ tokens }) => tokens?.settled());
+    const all = [...served.values(), ...personal.close()];
+    await Promise.all(all.map(({ connection }) => connection.stop()));
+    const renewals = all.map(async ({ tokens }) => tokens?.settled());
     await settledWithin(Promise.all(renewals), RENEWAL_MS);
     if (options.schemas === undefined) await schemas.stop();
   };
@@ -100,18 +120,26 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
-      const shown = request.hidesResult === true ? { ...tools, hideAnswer: tools.hide } : tools;
-      return shownOutcome(shown, await callTool(tools, hidingReports(request, tools.hide)));
+      // @guard personal-connection
+      if (!tools.isPersonal) return calledOn(tools, request);
+      const { server, account } = request;
+      if (account === undefined || options.loginsOf === undefined) return withoutAccount(server);
+      return personal.use(server, account, async (own) => calledOn(own, request));
     },
-    async withdraw(server, task, endpoint) {
+    async withdraw(server, task, endpoint, account) {
       const tools = served.get(server);
       if (tools === undefined) return { kind: 'moot', reason: 'its server is not configured any more' };
-      const { connection, hide } = tools;
-      return hide(await withdrawnTask({ name: server, connection, only: null }, task, endpoint));
+      const withdrawn = async ({ connection, hide }: ServedServer): Promise<Withdrawal> =>
+        hide(await withdrawnTask({ name: server, connection, only: null }, task, endpoint));
+      if (!tools.isPersonal) return withdrawn(tools);
+      if (account === undefined || options.loginsOf === undefined)
+        return { kind: 'moot', reason: 'no account is known that its call was made for' };
+      return personal.use(server, account, withdrawn);
     },
     async read(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
+      if (tools.isPersonal) return withoutAccount(request.server);
       const outcome = await readServer(tools, request);
       const isAnswer = outcome.kind === 'answer' && 'result' in outcome.answer;
       return isAnswer && !isListing(request.method) ? tools.hideAnswer(outcome) : tools.hide(outcome);
@@ -120,6 +148,21 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,
     status: (server) => served.get(server)?.connection.status() ?? null,
     servers: () => [...served.keys()],
+  };
+}
+
+async function calledOn(tools: ServedServer, request: ToolCallRequest): Promise<ToolCallOutcome> {
+  const shown = request.hidesResult === true ? { ...tools, hideAnswer: tools.hide } : tools;
+  return shownOutcome(shown, await callTool(tools, hidingReports(request, tools.hide)));
+}
+
+/** The secrets of one account: they are forgotten with its connection. */
+function createNestedSecrets(all: KnownSecrets): KnownSecrets {
+  const own = createKnownSecrets();
+  return {
+    add: own.add,
+    hide: (text) => all.hide(own.hide(text)),
+    hideIn: (value) => all.hideIn(own.hideIn(value)),
   };
 }
 
@@ -185,9 +228,12 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     onStatus: (status, error, outage) => source.status(status, hide(error), outage),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
-  const grant = server.transport.kind === 'http' ? server.transport.auth?.grant : undefined;
+  const auth = server.transport.kind === 'http' ? server.transport.auth : undefined;
+  const isPersonal = auth?.login === 'each';
+  // No command of an operator renews the login of a caller.
+  const grant = isPersonal ? undefined : auth?.grant;
   const hideAnswer: typeof hide = server.redactResults === true ? hide : (answer) => answer;
-  return { connection, slots, active, hide, hideAnswer, grant, tokens };
+  return { connection, slots, active, hide, hideAnswer, grant, tokens, isPersonal };
 }
 
 function forServer(logger: Logger, server: string, hide: KnownSecrets['hideIn']): Logger {
@@ -197,6 +243,11 @@ function forServer(logger: Logger, server: string, hide: KnownSecrets['hideIn'])
     warn: (fields, message) => logger.warn({ server, ...hide(fields) }, message),
     error: (fields, message) => logger.error({ server, ...hide(fields) }, message),
   };
+}
+
+function withoutAccount(server: string): Extract<ToolCallOutcome & ReadOutcome, { kind: 'failed' }> {
+  const message = `The MCP server "${server}" is called with the logins of callers only, and this call has no caller`;
+  return { kind: 'failed', error: errorEnvelope('auth', message, { server }), sent: false };
 }
 
 function unknownServer(

@@ -45,6 +45,8 @@ export interface OpenApiTransportOptions {
 export interface OAuthOptions {
   /** `authorization_code`: a person logs in, once. `client_credentials`: the service has an account of its own. */
   readonly grant: 'authorization_code' | 'client_credentials';
+  /** Each account has a login of its own, and calls without an account are refused. Default: one login for all. */
+  readonly login?: 'each';
   /** Default: the address of the metadata document, else the client is registered at each login. */
   readonly clientId?: string;
   readonly clientSecret?: string;

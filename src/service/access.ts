@@ -6,7 +6,7 @@ import { createGate, type Gate } from '../http/access/gate.ts';
 import { createTokenCheck, type KnowsTenant, type TokenTrouble } from '../http/access/jwt.ts';
 import { createKeyBudget, createKeyCount, type SpendBudget } from '../http/access/key-budget.ts';
 import { createKeyRecords, type KeyRecords } from '../http/access/key-records.ts';
-import { createKeyService } from '../http/access/key-service.ts';
+import { createKeyService, type KeyService } from '../http/access/key-service.ts';
 import { createKeyUses } from '../http/access/key-uses.ts';
 import { createKnownKeys, type KnownKeys } from '../http/access/known-keys.ts';
 import { createOtherTenants, type OtherTenants } from '../http/access/other-tenants.ts';
@@ -16,7 +16,6 @@ import { createSessions, type Sessions } from '../http/access/sessions.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
 import { isLoopback } from '../http/allowed-host.ts';
 import type { Config } from '../config/config.ts';
-import type { AccessClient } from '../contract/access/access.ts';
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import { OTHER_TENANTS } from '../contract/access/tenant-limits.ts';
 import { createAuditLog } from '../store/access/audit-log.ts';
@@ -50,7 +49,7 @@ export interface Access extends Startable {
   readonly audit: Audit;
   readonly others: OtherTenants;
   readonly spend: SpendBudget;
-  readonly keys: AccessClient;
+  readonly keys: KeyService;
 }
 
 export interface AccessOptions {

@@ -33,7 +33,8 @@ export interface AdapterOptions {
   secrets?: KnownSecrets;
   /** Where the logins at MCP servers are. Default: nowhere. */
   logins?: LoginStore | null;
-  /** Option of `McpPoolOptions`. */
+  /** Options of `McpPoolOptions`. */
+  loginsOf?: McpPoolOptions['loginsOf'];
   onOutput?: McpPoolOptions['onOutput'];
 }
 
@@ -44,6 +45,7 @@ export function createAdapters({
   logger,
   secrets = createKnownSecrets(),
   logins = null,
+  loginsOf,
   onOutput,
 }: AdapterOptions): Adapters {
   const providers = modelProviders(config);
@@ -53,6 +55,7 @@ export function createAdapters({
     secrets,
     schemas,
     logins,
+    loginsOf,
     onOutput,
     agents: modules.agents,
   });

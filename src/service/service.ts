@@ -43,6 +43,7 @@ import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './roles/logins.ts';
 import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
+import { personalLoginsOn } from './personal-logins.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import { runtimeServing } from './runtime-servers.ts';
@@ -81,7 +82,8 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 
   const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
-  const own = roles.worker ? createAdapters({ ...shared, logins, onOutput: output.add }) : null;
+  const loginsOf = work === null ? undefined : personalLoginsOn(work.connection, config)?.storeOf;
+  const own = roles.worker ? createAdapters({ ...shared, logins, loginsOf, onOutput: output.add }) : null;
   const runtime =
     own && config.runtime_servers.enabled ? runtimeServing(own, { ...shared, onOutput: output.add }) : null;
   const adapters = runtime?.adapters ?? own;

@@ -61,6 +61,8 @@ export interface KeySpace {
   readonly budgets: string;
   /** The beginning of every key of the counters of rules, in one slot. */
   readonly policy: string;
+  /** The beginning of every key of personal logins, in one slot. */
+  readonly personalLogins: string;
   /** String: what the installation seals with. */
   readonly seal: string;
   /** [string: the name by which a folder of large payloads knows this Redis; string: the process that cleans the folder]. */
@@ -185,6 +187,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     },
     budgets: `${prefix}:{budgets}:`,
     policy: `${prefix}:{policy}:`,
+    personalLogins: `${prefix}:{personal}:`,
     seal: `${prefix}:seal`,
     payloadSweep: [`${prefix}:payloads:name`, `${prefix}:payloads:sweeper`],
     foreignRun: (digest) => {

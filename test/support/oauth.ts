@@ -25,6 +25,8 @@ interface Seen {
   readonly calls: number;
   /** Scopes that were asked for. */
   readonly authorized: readonly string[];
+  /** Each call of a tool, with the account of its token. */
+  readonly made: readonly { readonly account?: string; readonly tool: string; readonly label?: string }[];
 }
 
 export interface OAuthPeer extends AsyncDisposable {
@@ -33,7 +35,13 @@ export interface OAuthPeer extends AsyncDisposable {
   /** As configured with `"auth": {}`, or with `auth`. */
   server(auth?: Partial<OAuthOptions>): OAuthServer;
   seen(): Promise<Seen>;
-  set(settings: { hold?: boolean; refuse?: boolean; outage?: boolean }): Promise<void>;
+  set(settings: {
+    hold?: boolean;
+    refuse?: boolean;
+    outage?: boolean;
+    person?: string;
+    withdrawn?: string;
+  }): Promise<void>;
 }
 
 export async function startOAuthPeer(env: Readonly<Record<string, string>> = {}): Promise<OAuthPeer> {
@@ -116,7 +124,8 @@ export function storeOn(
   connection: RedisConnection,
   prefix: string,
   key: Uint8Array = TOKEN_KEY,
+  principal = 'default',
 ): LoginStore {
-  const records = createLoginRecords(connection, keySpace(prefix), 'default');
-  return createLoginStore({ records, seal: createSeal([key]), principal: 'default' });
+  const records = createLoginRecords(connection, keySpace(prefix), principal);
+  return createLoginStore({ records, seal: createSeal([key]), principal });
 }

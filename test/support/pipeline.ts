@@ -135,6 +135,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       running: createRunningAttempts(),
       confirm: queue.confirm,
       policy: null,
+      logins: null,
       lanes: queue.lanes,
       gated: queue.gated,
       spans,

@@ -1,6 +1,7 @@
 // API keys on the wire: their scopes, what each may use, and how one is made and listed.
 // Must never hold a key itself, except in the one answer that shows a new one.
 import * as z from 'zod';
+import type { PersonalLoginClient } from './personal-login.ts';
 import type { AuditPage, AuditQuery } from './audit.ts';
 import { MOST_OF_A_DAY } from '../model/budget.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
@@ -129,8 +130,8 @@ export type CreatedKey = z.infer<typeof createdKeySchema>;
 /** List of the API keys of a tenant. */
 export type KeyListing = z.infer<typeof keyListingSchema>;
 
-/** Client for API keys and the audit log. Every method throws like those of `DirectiveClient`. */
-export interface AccessClient {
+/** Client for API keys, the audit log and the caller's own logins. Every method throws like those of `DirectiveClient`. */
+export interface AccessClient extends PersonalLoginClient {
   /** Creates a key. The answer is the only one that holds its text. */
   create(key: SubmittedKey): Promise<CreatedKey>;
   /** Keys of the tenant. */

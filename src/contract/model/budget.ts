@@ -51,6 +51,8 @@ export const NO_BUDGETS: BudgetSettings = { timeZone: 'UTC', rules: [] };
 /** With whose key something was submitted, and what that key itself may spend in a day. Kept with what was accepted. */
 export interface Spender {
   readonly key: string;
+  /** The issuer of a person or token, whose subjects another issuer may give to others. Absent: it is a key. */
+  readonly issuer?: string;
   readonly tokens_per_day?: number;
   readonly money_per_day?: number;
 }

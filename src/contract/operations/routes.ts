@@ -90,6 +90,8 @@ export const CALLS = {
   'keys.create': { method: 'POST', path: '/v1/keys', scope: 'admin', content: 'list' },
   'keys.revoke': { method: 'DELETE', path: '/v1/keys/:key_id', scope: 'admin', content: 'query' },
   'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
+  'keys.logins': { method: 'GET', path: '/v1/logins', scope: 'submit' },
+  'keys.forgetLogin': { method: 'DELETE', path: '/v1/logins/:server_name', scope: 'submit' },
 } as const satisfies Record<string, Route>;
 
 /** Routes with a handler of their own: they wait, stream, choose a status, or have no method of a client. */

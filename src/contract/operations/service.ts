@@ -6,6 +6,7 @@ import {
   createKeyBodySchema,
   keyListingSchema,
 } from '../access/access.ts';
+import { forgottenLoginSchema, personalLoginListingSchema } from '../access/personal-login.ts';
 import { agentListingSchema } from '../run/agent-listing.ts';
 import { AUDIT_LOGS, auditPageSchema } from '../access/audit.ts';
 import { budgetListingSchema } from '../model/budget-listing.ts';
@@ -204,6 +205,18 @@ export const SERVICE_OPERATIONS = {
     answer: accessKeySchema,
     statuses: { 200: 'The key before its revocation.' },
     problems: [404, 409],
+  },
+  'keys.logins': {
+    tag: 'access',
+    summary: 'The logins of the caller at MCP servers that are called with the logins of callers',
+    answer: personalLoginListingSchema,
+  },
+  'keys.forgetLogin': {
+    tag: 'access',
+    summary: 'Remove the login of the caller at an MCP server',
+    description: 'Calls that need it ask for a new login.',
+    answer: forgottenLoginSchema,
+    problems: [404],
   },
   'keys.audit': {
     tag: 'access',

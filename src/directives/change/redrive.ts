@@ -13,7 +13,7 @@ import type { LaterFields } from '../../contract/directive/later.ts';
 import { type OnceFields, withoutOnce } from '../../contract/directive/once.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../../store/index/dead-letter-index.ts';
-import { decodeEnvelope } from '../../store/request/envelope.ts';
+import { actorOf, decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import {
   NO_OBJECTS,
@@ -143,6 +143,8 @@ function successorOf(entry: DeadEntry, before: Awaited<ReturnType<typeof wholeEn
   const sealing = {
     ...(encryptedFields(directive).length > 0 ? { sealedAs, ...by } : {}),
     ...(agent === undefined ? {} : { agent }),
+    // @guard redrive-acts-for
+    ...(directive.type === 'tool_exec' ? { actsFor: actorOf(before) } : {}),
   };
   return { from, id, successor, options: { traceparent, ...named, sealing } };
 }

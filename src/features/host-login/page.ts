@@ -39,11 +39,11 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["'", '&#39;'],
 ]);
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (each) => ESCAPES.get(each) ?? '');
 }
 
-function page(title: string, body: string, head = ''): string {
+export function page(title: string, body: string, head = ''): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">${head}<title>${escaped(title)} · Adjutant</title><style>${STYLE}</style></head><body><main>${body}</main></body></html>`;
 }
 

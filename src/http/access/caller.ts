@@ -41,9 +41,10 @@ export function currentCaller(): Principal | null {
 export function currentSpender(): Spender | undefined {
   const caller = currentCaller();
   if (caller === null) return undefined;
-  const { id: key, tokensPerDay, moneyPerDay } = caller;
+  const { id: key, issuer, tokensPerDay, moneyPerDay } = caller;
   return {
     key,
+    ...(issuer === undefined ? {} : { issuer }),
     ...(tokensPerDay === null ? {} : { tokens_per_day: tokensPerDay }),
     ...(moneyPerDay === null ? {} : { money_per_day: moneyPerDay }),
   };
@@ -80,9 +81,14 @@ export interface ClientGuards {
   readonly maxDirectives: number;
   /** The id of the key that submitted a directive of the caller's tenant; null: there is no such directive, or no key is known. */
   readonly submitterOf: SubmitterOf;
+  /** null: no server is called with the logins of callers. */
+  readonly starterOf: StarterOf | null;
   /** Who may read what other tenants have. */
   readonly others: OtherTenants;
 }
+
+/** The caller whose logins at servers a run uses; null: none. */
+export type StarterOf = (requestId: string) => Promise<Pick<Spender, 'key' | 'issuer'> | null>;
 
 export type SubmitterOf = (requestId: string, directiveId: string) => Promise<string | null>;
 
@@ -165,7 +171,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
       );
     },
     servers: guardServers(client.servers),
-    runs: answeredRuns(guardRuns(client, audit, spend), client),
+    runs: answeredRuns(guardRuns(client, guards), client),
     schedules: takingShown(
       guardSchedules(readings.schedules, {
         audit,
@@ -331,7 +337,25 @@ async function requireAgent(
   refuse(forbiddenRun(caller, { ...changes, agent: (await client.request(requestId))?.run?.agent }));
 }
 
-function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
+/** A run acts at servers as its starter, so that only the starter says what it does next. */
+async function requireStarter(
+  caller: Principal | null,
+  starterOf: StarterOf | null,
+  requestId: string,
+): Promise<void> {
+  const starter = caller === null || starterOf === null ? null : await starterOf(requestId);
+  // @guard only-its-starter
+  if (caller === null || starter === null) return;
+  if (starter.key === caller.id && starter.issuer === caller.issuer) return;
+  throw forbidden(
+    'The run uses the logins of the caller that started it: only that caller sends it input or resumes it.',
+  );
+}
+
+function guardRuns(
+  client: Runs,
+  { audit, spend, starterOf }: Pick<ClientGuards, 'audit' | 'spend' | 'starterOf'>,
+): RunCalls {
   const { runs } = client;
   const decide: RunCalls['decide'] = async (requestId, callId, decision) => {
     const caller = requireCaller('decide');
@@ -353,6 +377,7 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
       const caller = requireCaller('submit');
       // It makes the agent go on, as a start does.
       await requireAgent(caller, client, requestId);
+      await requireStarter(caller, starterOf, requestId);
       if (caller !== null) await spend(caller, 1);
       const accepted = await runs.input(requestId, input);
       await audit.note(caller, 'input', { requestId, target: accepted.input_id });
@@ -361,6 +386,7 @@ function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunCalls {
     resume: async (requestId, body, options) => {
       const caller = requireCaller('submit');
       await requireAgent(caller, client, requestId, { overrides: body?.overrides });
+      await requireStarter(caller, starterOf, requestId);
       if (caller !== null) await spend(caller, 1);
       const resumed = await runs.resume(requestId, body, options);
       await audit.note(caller, 'resume_run', { requestId, target: resumed.agent });

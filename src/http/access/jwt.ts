@@ -137,7 +137,7 @@ function principalOf(payload: JWTPayload, rules: JwtRules, knowsTenant: KnowsTen
   const { sub: subject } = payload as { sub?: unknown };
   if (typeof subject !== 'string' || !SUBJECT.test(subject)) return null;
   const scopes = scopesOf(payload[scopesClaim]);
-  return { id: `${TOKEN_MARK}${subject}`, name: subject, tenant, scopes, ...UNLIMITED };
+  return { id: `${TOKEN_MARK}${subject}`, name: subject, issuer: rules.issuer, tenant, scopes, ...UNLIMITED };
 }
 
 /** Words in a text or a list; those that name no scope are ignored. */

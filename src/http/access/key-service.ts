@@ -9,6 +9,7 @@ import { refusedAt } from '../../contract/json/field-error.ts';
 import { readInput } from '../../contract/json/read-input.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../contract/problem.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
+import type { PersonalLoginClient } from '../../contract/access/personal-login.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import type { AuditLog } from '../../store/access/audit-log.ts';
 import { auditText } from './audit.ts';
@@ -39,7 +40,10 @@ export interface KeyServiceOptions {
   readonly now?: () => number;
 }
 
-export function createKeyService(options: KeyServiceOptions): AccessClient {
+/** Calls about keys and the audit log. */
+export type KeyService = Omit<AccessClient, keyof PersonalLoginClient>;
+
+export function createKeyService(options: KeyServiceOptions): KeyService {
   const { records, known, charge, isOpen, hasOtherAdmin, log, now = Date.now } = options;
 
   async function change<T>(call: () => Promise<T>): Promise<T> {

@@ -164,7 +164,7 @@ function reasonOf(error: unknown): string {
 type Claims = Readonly<Record<string, unknown>>;
 
 interface PersonRules {
-  readonly rules: Pick<OidcRules, 'scopes_claim' | 'tenant_claim' | 'name_claim'>;
+  readonly rules: Pick<OidcRules, 'issuer' | 'scopes_claim' | 'tenant_claim' | 'name_claim'>;
   readonly host: string;
   readonly knowsTenant: KnowsTenant;
 }
@@ -194,7 +194,8 @@ function personOf(
     };
   const named = of(nameClaim);
   const name = isShown(named) ? named : subject;
-  return { principal: { id: `${PERSON_MARK}${subject}`, name, tenant, scopes, ...UNLIMITED } };
+  const { issuer } = rules;
+  return { principal: { id: `${PERSON_MARK}${subject}`, name, issuer, tenant, scopes, ...UNLIMITED } };
 }
 
 /** As an id it is kept and shown whole. */

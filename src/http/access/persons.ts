@@ -50,7 +50,8 @@ export function createPersons(trusts: Trusts, knowsTenant: KnowsTenant): Persons
       const [source, id, name, tenant, scopes] = parsed.data;
       const trust = trusts[source];
       if (trust === null || !knowsTenant(tenant)) return null;
-      const principal = { id, name, tenant, scopes: new Set(scopes), ...UNLIMITED };
+      const [issuer = ''] = trust.split('\n');
+      const principal = { id, name, issuer, tenant, scopes: new Set(scopes), ...UNLIMITED };
       return { principal, digest: digestOf(`${trust}\n${claims}`), source };
     },
   };

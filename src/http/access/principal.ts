@@ -14,6 +14,8 @@ export interface Principal {
   /** The id of its key. Shown to operators. */
   readonly id: string;
   readonly name: string;
+  /** The issuer that vouches for it. Absent: it has a key. */
+  readonly issuer?: string;
   readonly tenant: string;
   readonly scopes: ReadonlySet<string>;
   readonly tools: Patterns;

@@ -13,6 +13,7 @@ import { forbiddenOnce, forbiddenRun, forbiddenUnderKey, forbiddenUse } from './
 export interface Owner {
   readonly id: string;
   readonly name: string;
+  readonly issuer?: string;
   readonly tools: string[] | null;
   readonly agents: string[] | null;
   readonly models: string[] | null;
@@ -34,7 +35,8 @@ export function ownerOf(caller: Principal | null): Owner | null {
     agents: copied(caller.agents),
     models: copied(caller.models),
   };
-  return { id, name, ...rights, perMinute, perDay, tokensPerDay, moneyPerDay };
+  const vouched = caller.issuer === undefined ? {} : { issuer: caller.issuer };
+  return { id, name, ...vouched, ...rights, perMinute, perDay, tokensPerDay, moneyPerDay };
 }
 
 /**

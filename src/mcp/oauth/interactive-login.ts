@@ -34,6 +34,17 @@ export interface LoginRequest {
   readonly now: () => number;
 }
 
+/** A login that has begun, as it is kept until the browser comes back. It has secrets. */
+export type KeptLogin = Readonly<{
+  state: string;
+  client: StoredOAuthClientInformation | undefined;
+  discovery: OAuthDiscoveryState | undefined;
+  verifier: string;
+  address: string;
+  resource: string | null;
+  resourceMetadataUrl: string | null;
+}>;
+
 export interface BegunLogin {
   /** For the browser. */
   readonly url: URL;
@@ -41,6 +52,22 @@ export interface BegunLogin {
   readonly state: string;
   /** All parameters of the address that the browser came back to; `state` is compared before. Rejects. */
   finish(params: URLSearchParams): Promise<Login>;
+  /** For `finishLogin` in another process. */
+  kept(): KeptLogin;
+}
+
+/** `finish` of a login that perhaps another process has begun. Rejects as `finish` does. */
+export async function finishLogin(
+  request: Omit<LoginRequest, 'scopes' | 'before' | 'challenge'>,
+  kept: KeptLogin,
+  params: URLSearchParams,
+): Promise<Login> {
+  const { transport, signal } = request;
+  const { url: serverUrl, auth } = transport;
+  const { resourceMetadataUrl: metadata } = kept;
+  const challenge = { resourceMetadataUrl: metadata === null ? undefined : new URL(metadata) };
+  const flow = new LoginFlow({ ...request, scopes: [], before: null, challenge }, kept);
+  return flow.finish(params, createAuthFetch({ serverUrl, issuer: auth.issuer, signal }));
 }
 
 /** Rejects with what the SDK, the network or the rules about addresses say. */
@@ -65,6 +92,7 @@ export async function beginLogin(request: LoginRequest): Promise<BegunLogin> {
     issuer: flow.issuer(),
     state: flow.state(),
     finish: (params) => flow.finish(params, fetchFn),
+    kept: () => flow.kept(),
   };
 }
 
@@ -77,7 +105,7 @@ function scopeOf({ transport: { auth, url }, scopes, before, challenge }: LoginR
 
 class LoginFlow implements OAuthClientProvider {
   readonly #request: LoginRequest;
-  readonly #state = randomBytes(32).toString('base64url');
+  readonly #state: string;
   readonly addClientAuthentication?: NonNullable<OAuthClientProvider['addClientAuthentication']>;
   #client: StoredOAuthClientInformation | undefined;
   #tokens: StoredOAuthTokens | undefined;
@@ -86,13 +114,35 @@ class LoginFlow implements OAuthClientProvider {
   #address: URL | null = null;
   #resource: string | null = null;
 
-  constructor(request: LoginRequest) {
+  /** `kept`: of the process that began it. Default: it begins. */
+  constructor(request: LoginRequest, kept: KeptLogin | null = null) {
     this.#request = request;
+    this.#state = kept?.state ?? randomBytes(32).toString('base64url');
+    if (kept !== null) {
+      this.#discovery = kept.discovery;
+      this.#verifier = kept.verifier;
+      this.#address = new URL(kept.address);
+      this.#resource = kept.resource;
+      this.#client = kept.client;
+    }
     const { clientId, clientSecret, privateKey, issuer } = request.transport.auth;
     if (clientId === undefined) return;
     const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
     this.#client = { client_id: clientId, ...secret, ...(issuer === undefined ? {} : { issuer }) };
     if (privateKey !== undefined) this.addClientAuthentication = signedClient(clientId, privateKey);
+  }
+
+  kept(): KeptLogin {
+    return {
+      state: this.#state,
+      // The secret of the configuration stays there.
+      client: this.#request.transport.auth.clientId === undefined ? this.#client : undefined,
+      discovery: this.#discovery,
+      verifier: this.#verifier,
+      address: this.address().href,
+      resource: this.#resource,
+      resourceMetadataUrl: this.#request.challenge.resourceMetadataUrl?.href ?? null,
+    };
   }
 
   get redirectUrl(): string {

@@ -26,6 +26,8 @@ export interface ToolCallRequest {
   readonly tenant?: string;
   /** Known secrets are redacted in a successful result, too. Default: as its server is configured. */
   readonly hidesResult?: boolean;
+  /** On whose behalf a server with personal logins is called. Default: no one's. */
+  readonly account?: string | undefined;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Context of the tool beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;

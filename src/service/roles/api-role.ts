@@ -2,7 +2,13 @@
 // Must never know how a directive is executed.
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { chargeCaller, currentCaller, guardClient, type SubmitterOf } from '../../http/access/caller.ts';
+import {
+  chargeCaller,
+  currentCaller,
+  guardClient,
+  type StarterOf,
+  type SubmitterOf,
+} from '../../http/access/caller.ts';
 import { type ClientOf, createCallersClient, currentTenant } from '../../http/access/callers-client.ts';
 import { ownerOf } from '../../http/access/schedule-rights.ts';
 import { forbiddenRun, forbiddenUse } from '../../http/access/use.ts';
@@ -39,8 +45,13 @@ import { clientOptions } from '../client-options.ts';
 import { foreignRunsOf } from '../foreign-runs.ts';
 import type { Observation } from '../observation.ts';
 import { readiness } from '../readiness.ts';
-import { createAccess } from '../access.ts';
-import { hostLoginOf } from '../host-login.ts';
+import { type Access, createAccess } from '../access.ts';
+import { type HostLoginOfApi, hostLoginOf } from '../host-login.ts';
+import { type PersonalLoginsOfApi, personalPagesOf } from '../personal-logins.ts';
+import { createOwnLogins } from '../../features/personal-logins/own-logins.ts';
+import type { LoginDoor } from '../../http/routes/oidc.ts';
+import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
+import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
 import { runtimeServersOf } from '../runtime-servers.ts';
 import type { Store } from '../store.ts';
@@ -77,18 +88,19 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { config, cancellations, queueing, logger, observation } = options;
   const access = createAccess(store, listening, options);
   const { audit, spend, others } = access;
-  const charge = chargeCaller(spend);
   const settings = clientOptions(options);
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
     servers: runtimeServersOf(store, config, audit),
-    charge,
+    charge: chargeCaller(spend),
     owner: () => ownerOf(currentCaller()),
   });
   const submitterOf = submitterIn(store);
+  const personal = personalPagesOf(store, access, clientOf, options);
+  const starterOf = personal && starterIn(store);
   const guard = (open: DirectiveClient): DirectiveClient =>
-    guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf });
+    guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf, starterOf });
   const client = guard(createCallersClient(clientOf));
   const { connection, keys, catalog } = store;
   const foreignRuns = foreignRunsOf(store, {
@@ -96,17 +108,16 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
     warn: (fields, message) => logger.warn(fields, message),
   });
-  const isListed = config.search.enabled;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const hosts = hostLoginOf(store, access, clientOf, options);
   const api = createApi({
     client,
-    access: { ...access, login: hosts?.login ?? access.login, hosts: hosts?.tokens ?? null },
+    access: doorsOf(access, hosts, personal),
     ready: () =>
       readiness(
         connection,
         { announcements: hearing, cancellations },
-        { workers: catalog.workers, isListed },
+        { workers: catalog.workers, isListed: config.search.enabled },
       ),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
@@ -117,7 +128,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
-      ...(hosts === null ? [] : [hosts.feature]),
+      ...[hosts, personal].flatMap((each) => (each === null ? [] : [each.feature])),
     ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
@@ -133,7 +144,9 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     name: 'api',
     url: () => url,
     access,
-    parts: queueing === null ? [] : [queueApiOf(shared, store, queueing, options)],
+    parts: [queueing && queueApiOf(shared, store, queueing, options), personal?.waking ?? null].filter(
+      (part) => part !== null,
+    ),
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -152,6 +165,34 @@ function submitterIn({ records: { journal } }: Store): SubmitterOf {
   return async (requestId, directiveId) => {
     const json = await journal.envelope(scopedId(currentTenant(), requestId), directiveId);
     return json === null ? null : (decodeEnvelope(json).spender?.key ?? null);
+  };
+}
+
+/** The caller that a run acts for; null: it has none, or there is no such run. */
+function starterIn({ records: { runs } }: Store): StarterOf {
+  return async (requestId) => {
+    const found = await runs.read(scopedId(currentTenant(), requestId), NO_SIGNALS);
+    return found === null ? null : ((JSON.parse(found.spec) as Pick<RunSpec, 'spender'>).spender ?? null);
+  };
+}
+
+/** Access to the API, with the logins of hosts and of callers. */
+function doorsOf(access: Access, hosts: HostLoginOfApi | null, personal: PersonalLoginsOfApi | null) {
+  return {
+    ...access,
+    keys: { ...access.keys, ...(personal?.own ?? createOwnLogins(null)) },
+    login: doorOf(hosts?.login ?? access.login, personal),
+    hosts: hosts?.tokens ?? null,
+  };
+}
+
+/** A person comes back from the issuer for a host, for a login at a server, or for the console. */
+function doorOf(door: LoginDoor | null, personal: PersonalLoginsOfApi | null): LoginDoor | null {
+  if (door === null || personal === null) return door;
+  return {
+    ...door,
+    forHost: async (returnTo, principal) =>
+      (await door.forHost?.(returnTo, principal)) ?? personal.forLogin(returnTo, principal),
   };
 }
 

@@ -10,7 +10,7 @@ import { createSeal } from '../../mcp/oauth/seal.ts';
 import { confirmations } from '../../queue/durability.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 
-/** On whose behalf the service calls: one principal for all, until there are tenants. */
+/** The service itself, whose logins are shared by all callers. No account has its name. */
 const PRINCIPAL = 'default';
 
 /** Names of the servers that cannot be called without a stored login. */
@@ -24,17 +24,18 @@ export function needsLogins(config: Pick<Config, 'mcpServers' | 'tokenKeys'>): b
   return config.tokenKeys.length > 0 && serversWithLogin(config).length > 0;
 }
 
-/** null: there is no key. */
+/** null: there is no key. `principal`: the account whose logins they are. Default: those of the service. */
 export function loginsOn(
   connection: RedisConnection,
   { prefix, tokenKeys, durability }: Pick<Config, 'prefix' | 'tokenKeys' | 'durability'>,
+  principal = PRINCIPAL,
 ): LoginStore | null {
   const [first, ...others] = tokenKeys;
   if (first === undefined) return null;
   return createLoginStore({
-    records: loginRecordsOn(connection, { prefix, durability }),
+    records: loginRecordsOn(connection, { prefix, durability }, principal),
     seal: createSeal([first, ...others]),
-    principal: PRINCIPAL,
+    principal,
   });
 }
 
@@ -42,8 +43,9 @@ export function loginsOn(
 export function loginRecordsOn(
   connection: RedisConnection,
   { prefix, durability }: Pick<Config, 'prefix' | 'durability'>,
+  principal = PRINCIPAL,
 ): LoginRecords {
-  return createLoginRecords(connection, keySpace(prefix), PRINCIPAL, confirmations(connection, durability));
+  return createLoginRecords(connection, keySpace(prefix), principal, confirmations(connection, durability));
 }
 
 /** As the catalog shows it. */

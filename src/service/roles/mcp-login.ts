@@ -10,10 +10,9 @@ import { type LoginFailure, loginFailureOf, unreachedServer } from '../../mcp/oa
 import { loginFaultIn } from '../../mcp/oauth/login-fault.ts';
 import { type Login, summaryOf } from '../../mcp/oauth/login.ts';
 import type { LoginStore } from '../../mcp/oauth/login-store.ts';
-import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
 import { askRedis } from '../../platform/redis/reach.ts';
 import { listedLogin, loginRecordsOn, loginsOn } from './logins.ts';
-import { serverOptions } from './mcp-servers.ts';
+import { httpServerWithAuth, type LoginServer } from './mcp-servers.ts';
 
 export interface LoginSteps {
   /** The person opens this address. */
@@ -25,9 +24,6 @@ export interface LoginSteps {
   readonly signal: AbortSignal;
 }
 
-type LoginTransport = HttpTransportOptions & { readonly auth: OAuthOptions };
-type LoginServer = McpServerOptions & { readonly transport: LoginTransport };
-
 export type LoginOutcome =
   | { readonly ok: true; readonly login: ServerLogin }
   | ({ readonly ok: false } & LoginFailure);
@@ -38,7 +34,7 @@ export async function logIn(config: Config, name: string, steps: LoginSteps): Pr
   const before = await onLogins(config, redisUrl, async (logins) => known(logins, name));
   const listener = await listenForCallback(redirectPortOf(config, name));
   try {
-    const got = await gotLogin(serverOf(config, name), listener, before, steps);
+    const got = await gotLogin(httpServerWithAuth(name, config), listener, before, steps);
     if (!('accessToken' in got)) return { ok: false, ...got };
     const stored = { version: randomUUID(), login: got };
     await onLogins(config, redisUrl, async (logins) => logins.put(name, stored));
@@ -96,15 +92,6 @@ async function onLogins<T>(
     if (logins === null) throw new Error('a login needs a key');
     return work(logins);
   });
-}
-
-function serverOf(config: Config, name: string): LoginServer {
-  const configured = config.mcpServers.get(name);
-  const server =
-    configured?.kind === 'http' ? serverOptions(name, configured, { ...config, agents: [] }) : null;
-  if (server === null || server.transport.kind !== 'http' || server.transport.auth === undefined)
-    throw new Error(`${name} has no auth`);
-  return { ...server, transport: { ...server.transport, auth: server.transport.auth } };
 }
 
 function redirectPortOf(config: Config, name: string): number {

@@ -47,6 +47,7 @@ function oauthOf(auth: NonNullable<HttpServerConfig['auth']>): OAuthOptions {
   return {
     grant: auth.grant,
     scopes: auth.scopes,
+    ...(auth.login === 'each' ? { login: 'each' } : {}),
     ...(client_id === undefined ? {} : { clientId: client_id }),
     ...(client_secret === undefined ? {} : { clientSecret: client_secret }),
     ...(client_metadata_url === undefined ? {} : { clientMetadataUrl: client_metadata_url }),
@@ -66,6 +67,21 @@ export function serverOptions(
   const redactResults = 'redact_results' in server && server.redact_results;
   const shared = { name, serial, questions, sampling, redactResults, maxInFlight: lane.concurrency };
   return { ...shared, transport: transportOptions(server, installation) };
+}
+
+/** A server with OAuth, as a login wants it. */
+export type LoginServer = McpServerOptions & {
+  readonly transport: HttpTransportOptions & { readonly auth: OAuthOptions };
+};
+
+/** Throws where it has no `auth`. */
+export function httpServerWithAuth(name: string, config: Config): LoginServer {
+  const configured = config.mcpServers.get(name);
+  const server =
+    configured?.kind === 'http' ? serverOptions(name, configured, { ...config, agents: [] }) : null;
+  if (server === null || server.transport.kind !== 'http' || server.transport.auth === undefined)
+    throw new Error(`${name} has no auth`);
+  return { ...server, transport: { ...server.transport, auth: server.transport.auth } };
 }
 
 function transportOptions(

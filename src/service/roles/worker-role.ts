@@ -21,6 +21,7 @@ import { createThreadedHeartbeat, type Heartbeat } from '../../worker/threaded-h
 import { createWorker, type ServedLane, type Worker } from '../../worker/worker.ts';
 import { contentCharacters, type Execution } from './execution.ts';
 import { payloadKeysOf } from '../payload-keys.ts';
+import { callLoginsOf } from '../personal-logins.ts';
 import type { Store } from '../store.ts';
 
 export interface WorkerSettings {
@@ -72,6 +73,7 @@ export function createWorkerRole(
       breaker,
       ...attemptSettings(settings),
       policy,
+      logins: callLoginsOf(store, settings.config),
       logger: settings.logger,
       reports: countingAttempts(store.reports, rates),
     },

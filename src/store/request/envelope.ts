@@ -1,4 +1,5 @@
 // The stored form of an accepted directive: its content, its lane, and its trace. Never changed after acceptance.
+import { hash } from 'node:crypto';
 import type { Spender } from '../../contract/model/budget.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Tickets } from '../../contract/directive/flow.ts';
@@ -12,6 +13,8 @@ export interface Envelope extends Tickets {
   traceparent: string;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender;
+  /** On whose behalf servers with personal logins are called; null: no one's. Absent: the spender's. Only a redrive has it. */
+  actsFor?: Actor | null;
   /** Agent whose run submitted it; absent: a caller did. Only the service writes it. */
   agent?: string;
   /** Its end may cause a notification: an entry of the sweep index has the mark too. */
@@ -22,6 +25,24 @@ export interface Envelope extends Tickets {
   callersContext?: true;
   /** Where the whole of it lies, of which this is a part. */
   offloaded?: { readonly sha256: string; readonly bytes: number };
+}
+
+/** The caller whose logins at servers a call uses. */
+export type Actor = Pick<Spender, 'key' | 'issuer'>;
+
+/** null: it was accepted without a caller. */
+export function actorOf({ actsFor, spender }: Pick<Envelope, 'actsFor' | 'spender'>): Actor | null {
+  if (actsFor !== undefined) return actsFor;
+  return spender === undefined ? null : partOf(spender);
+}
+
+function partOf({ key, issuer }: Actor): Actor {
+  return issuer === undefined ? { key } : { key, issuer };
+}
+
+/** Name of the place of a caller's logins: two callers never share one, whatever their ids contain. */
+export function accountOf(tenant: string, { key, issuer }: Actor): string {
+  return hash('sha256', JSON.stringify([tenant, issuer ?? null, key]), 'hex').slice(0, 40);
 }
 
 /** Without the ids of its directive: the key and the job that hold the text name them. */

@@ -34,6 +34,14 @@ export interface QuestionRound {
 /** Endpoint of a round in which the service itself asks whether the call is approved; no server has it. */
 export const OWN_ENDPOINT = '';
 
+/** Endpoint of a round in which the service itself asks a caller to log in; no server has it. */
+export const LOGIN_ENDPOINT = '@login';
+
+/** Whether the service itself asks: the answers go to no server. */
+export function isOwn({ endpoint }: Pick<QuestionRound, 'endpoint'>): boolean {
+  return endpoint === OWN_ENDPOINT || endpoint === LOGIN_ENDPOINT;
+}
+
 export function isApproval(round: Pick<QuestionRound, 'endpoint'>): boolean {
   return round.endpoint === OWN_ENDPOINT;
 }

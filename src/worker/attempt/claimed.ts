@@ -1,6 +1,7 @@
 // The parts of an attempt: those of its worker, and the claimed directive on its way. Never decides anything.
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
+import type { ToolQuestion } from '../../contract/tool/tool-question.ts';
 import type { Ruling } from '../../contract/policy/policy.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
@@ -68,6 +69,26 @@ export interface CallRules {
   settle(claim: ClaimRef, isMade: boolean): Promise<void>;
 }
 
+/** Whether a call may use the login of its caller. */
+export type LoginState =
+  /** Its server has no logins of callers. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'stored'; readonly version: string }
+  /** The caller is asked, by this question. */
+  | { readonly kind: 'missing'; readonly question: ToolQuestion; readonly patienceMs: number }
+  /** It cannot be asked for. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** The logins of callers at MCP servers. */
+export interface CallLogins {
+  /** null: the directive has no caller. */
+  accountOf(envelope: Envelope): string | null;
+  /** A missing login is noted, so that the call continues once it is stored. */
+  stateOf(call: Pick<Claimed, 'envelope' | 'lane' | 'claim'>): Promise<LoginState>;
+  /** Forgets the login that the server refuses, unless another one is stored meanwhile. */
+  forget(call: Pick<Claimed, 'envelope' | 'lane'>, version: string): Promise<void>;
+}
+
 export interface AttemptParts extends DurableWriting {
   records: AttemptRecords;
   registry: Registry;
@@ -86,6 +107,8 @@ export interface AttemptParts extends DurableWriting {
   endNotices?: Pick<EndNotices, 'asks'>;
   /** null: there are none. */
   policy: CallRules | null;
+  /** null: no server has logins of callers. */
+  logins: CallLogins | null;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;

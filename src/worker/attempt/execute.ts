@@ -1,7 +1,8 @@
 // One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
 // Must never outlive its claim, nor decide what an execution means.
-import { isApproval } from '../../store/request/questions.ts';
+import { isOwn } from '../../store/request/questions.ts';
 import { unapproved } from './approval.ts';
+import { loginOf, refusedLogin } from './caller-login.ts';
 import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
 import { hash } from 'node:crypto';
 import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
@@ -69,6 +70,8 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   try {
     const pending = await unapproved(parts, claimed, directive);
     if (pending !== null) return unread(pending, handle);
+    const login = await loginOf(parts, claimed);
+    if ('execution' in login) return unread(login.execution, handle);
     const opened = isEncrypted(directive)
       ? await openDirective(parts.encryption, directive, placeOf(claimed))
       : null;
@@ -77,16 +80,17 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const tasks = taskKeeping(parts, claimed, handle);
     const said = {
       ...contextFor(claimed, handle, reporter),
+      ...(parts.logins === null ? {} : { account: parts.logins.accountOf(envelope) ?? undefined }),
       tasks,
       ...lastCheck(parts, claimed, handle),
     };
-    const execution =
+    const made =
       opened === null
         ? await runExecutor(definition, directive, { ...said, ...(await dialog(parts, claimed)) })
-        : await sealExecution(
-            opened.seal,
-            noting(opened.note, await runExecutor(definition, opened.directive, said)),
-          );
+        : await runExecutor(definition, opened.directive, said);
+    const asked = await refusedLogin(parts, claimed, login, made);
+    const execution =
+      asked ?? (opened === null ? made : await sealExecution(opened.seal, noting(opened.note, made)));
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
     await reporter.close();
@@ -117,7 +121,7 @@ async function dialog(
   claimed: Claimed,
 ): Promise<Pick<ExecutionContext, 'answered' | 'ask'>> {
   const answered = await answeredRound(parts, claimed);
-  if (answered !== undefined && isApproval(answered)) return { ask: heldQuestions(parts, claimed) };
+  if (answered !== undefined && isOwn(answered)) return { ask: heldQuestions(parts, claimed) };
   return { ...(answered === undefined ? {} : { answered }), ask: heldQuestions(parts, claimed) };
 }
 

@@ -5,15 +5,18 @@ import type { AttemptParts, Claimed } from './claimed.ts';
 
 /** Whether nothing is left to do. `task`: as the attempt wrote it down; null: there is none. */
 export async function withdrawTask(
-  { records, logger }: Pick<AttemptParts, 'records' | 'logger'>,
-  { envelope: { directive }, lane, definition }: Pick<Claimed, 'envelope' | 'lane' | 'definition'>,
+  { records, logger, logins }: Pick<AttemptParts, 'records' | 'logger' | 'logins'>,
+  { envelope, lane, definition }: Pick<Claimed, 'envelope' | 'lane' | 'definition'>,
   task: string | null,
 ): Promise<boolean> {
   if (task === null) return true;
+  const { directive } = envelope;
   const { request_id: requestId, id } = directive;
   const about = { ...requestField(requestId), id, lane };
   try {
-    const came = (await definition.withdraw?.(directive, lane, task)) ?? NOTHING_TO_STOP;
+    const came =
+      (await definition.withdraw?.(directive, lane, task, logins?.accountOf(envelope) ?? undefined)) ??
+      NOTHING_TO_STOP;
     if (came.kind === 'away') {
       logger.debug({ ...about, reason: came.reason }, 'a task is not cancelled yet');
       return false;

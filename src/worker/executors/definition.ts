@@ -84,6 +84,8 @@ export interface ExecutionContext {
   candidate: CandidateState;
   /** The owner; `default` where there are no tenants. */
   tenant: string;
+  /** On whose behalf servers with personal logins are called; absent: no one's. */
+  account?: string | undefined;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender | undefined;
   /** Counts executions of this directive, from 1. */
@@ -221,9 +223,9 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   execute(directive: D, context: ExecutionContext): Promise<Execution>;
   /**
    * Has the other side stop what `keep` wrote down, since the directive has ended. `away`: it does not answer at present.
-   * Absent: there is nothing to stop.
+   * Absent: there is nothing to stop. `account`: on whose behalf the call was made; default: no one's.
    */
-  withdraw?(directive: D, lane: string, task: string): Promise<Withdrawal>;
+  withdraw?(directive: D, lane: string, task: string, account?: string): Promise<Withdrawal>;
 }
 
 /** A type that is answered at acceptance. */

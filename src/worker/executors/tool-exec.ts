@@ -177,11 +177,11 @@ export function toolExec(
       const isOnce = async (): Promise<boolean> => (await repeatPolicyOf(directive, place)) === 'once';
       return keepingDoubt(place.reconcile, execution, context, isOnce);
     },
-    async withdraw(directive, lane, task) {
+    async withdraw(directive, lane, task, account) {
       if (doubtIn(task) !== null) return { kind: 'moot', reason: 'its call is no task' };
       const place = placeOf(directive, lane);
       if (place === null) return { kind: 'moot', reason: 'no server of this worker has its tool any more' };
-      return pool.withdraw(place.server, task, place.endpoint);
+      return pool.withdraw(place.server, task, place.endpoint, account);
     },
   });
 }
@@ -307,6 +307,7 @@ function requestOf(
     server,
     tool,
     tenant: context.tenant,
+    ...(context.account === undefined ? {} : { account: context.account }),
     arguments: directive.arguments,
     context: shared ?? null,
     signal: context.signal,

@@ -1,15 +1,15 @@
 /** A real authorization server (oidc-provider) and a real MCP server that demands its tokens, each on a port of 127.0.0.1.
  *  It must never show a login page: whoever opens the address is logged in and consents, unless it is told to refuse.
  *  PEER_TTL_S: life of an access token, seconds. GET /control on the MCP port tells what was asked of it; POST /control sets
- *  `hold` (token requests wait), `refuse` (consent is denied), `outage` (the token endpoint answers 503). */
+ *  `person` (who logs in from now on), `withdrawn` (whose tokens count no longer), `hold` (token requests wait), `refuse` (consent is denied), `outage` (the token endpoint answers 503). */
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Provider } from 'oidc-provider';
 
 const TTL_S = Number(process.env.PEER_TTL_S ?? '3600');
-const settings = { hold: false, refuse: false, outage: false };
-const seen = { token: [], registered: 0, calls: 0, authorized: [] };
+const settings = { hold: false, refuse: false, outage: false, person: 'ada@example.org', withdrawn: '' };
+const seen = { token: [], registered: 0, calls: 0, authorized: [], made: [] };
 const released = new Set();
 
 const listen = (server) =>
@@ -89,6 +89,10 @@ async function authRequest(request, response) {
   if (settings.hold) await heldRequest(request, seen.token.length);
   // Whoever asked is gone: as if the request had been lost on its way.
   if (request.socket.destroyed) return undefined;
+  const refresh = new URLSearchParams(body).get('refresh_token');
+  const renewed = refresh === null ? undefined : await provider.RefreshToken.find(refresh);
+  if (renewed !== undefined && renewed.accountId === settings.withdrawn)
+    return response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
   request.body = Object.fromEntries(new URLSearchParams(body));
   return answer(request, response);
 }
@@ -107,8 +111,8 @@ async function interact(request, response) {
       error_description: 'no',
     });
   if (prompt.name === 'login')
-    return provider.interactionFinished(request, response, { login: { accountId: 'ada@example.org' } });
-  const grant = new provider.Grant({ accountId: 'ada@example.org', clientId: params.client_id });
+    return provider.interactionFinished(request, response, { login: { accountId: settings.person } });
+  const grant = new provider.Grant({ accountId: settings.person, clientId: params.client_id });
   grant.addOIDCScope(params.scope ?? 'openid');
   grant.addResourceScope(resource, params.scope ?? '');
   return provider.interactionFinished(
@@ -135,12 +139,16 @@ async function mcpRequest(incoming, outgoing) {
     return json(outgoing, { resource, authorization_servers: [issuer], scopes_supported: ['mcp:use'] });
   if (pathname !== '/mcp') return outgoing.writeHead(404).end();
   const token = incoming.headers.authorization?.replace('Bearer ', '') ?? '';
-  const scope = await scopeOf(token);
+  const found = await foundToken(token);
+  const scope = found?.scope ?? (found === null ? null : '');
   if (scope === null) return refuse(outgoing, 401, 'error="invalid_token", scope="mcp:use"');
   const tool = toolOf(body);
   if (tool === 'admin' && !scope.includes('mcp:admin'))
     return refuse(outgoing, 403, 'error="insufficient_scope", scope="mcp:admin"');
-  if (tool !== undefined) seen.calls += 1;
+  if (tool !== undefined) {
+    seen.calls += 1;
+    seen.made.push({ account: found.accountId, tool, label: JSON.parse(body).params.arguments?.label });
+  }
   if (tool === 'blurt')
     return json(outgoing, {
       jsonrpc: '2.0',
@@ -168,9 +176,10 @@ async function mcpRequest(incoming, outgoing) {
 }
 
 /** null: no token of ours, or over. */
-async function scopeOf(token) {
+async function foundToken(token) {
   const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
-  return found === undefined || found.isExpired || found.aud !== resource ? null : (found.scope ?? '');
+  if (found === undefined || found.isExpired || found.aud !== resource) return null;
+  return found.accountId === settings.withdrawn ? null : found;
 }
 
 function toolOf(body) {

@@ -14,6 +14,7 @@ const quiet = {
   spend: async () => {},
   maxDirectives: 10,
   submitterOf: async () => null,
+  starterOf: null,
   others: { reading: async () => null },
 };
 
@@ -145,4 +146,26 @@ test('a name that may not stand there is left out, and so is everything without 
   await as('ops', () => client.runs.decide('r', 'c', 'nonsense' as never));
   await client.runs.decide('r', 'c', { decision: 'approve' });
   expect(bodies).toEqual([{ decision: 'approve' }, 'nonsense', { decision: 'approve' }]);
+});
+
+test('a run that uses the logins of its starter takes input and a resume from its starter alone', async () => {
+  const done = async (): Promise<unknown> => ({ request_id: 'r', agent: 'a', input_id: 'i' });
+  const guarded = { runs: { input: done, resume: done } } as unknown as DirectiveClient;
+  const byStarter = (issuer?: string) => {
+    const starter = { key: 'k1', ...(issuer === undefined ? {} : { issuer }) };
+    return guardClient(guarded, { ...quiet, starterOf: async () => starter }).runs;
+  };
+  const scopes = { scopes: new Set(['submit']) };
+  const forbidden = { problem: { code: 'forbidden' } };
+  await as('ada', () => byStarter().input('r', {} as never), scopes);
+  await as('ada', () => byStarter().resume('r', {} as never), scopes);
+  for (const other of [{ id: 'k2' }, { issuer: 'https://other.example' }]) {
+    const runs = byStarter();
+    await expect(
+      as('bob', () => runs.input('r', {} as never), { ...scopes, ...other }),
+    ).rejects.toMatchObject(forbidden);
+    await expect(
+      as('bob', () => runs.resume('r', {} as never), { ...scopes, ...other }),
+    ).rejects.toMatchObject(forbidden);
+  }
 });

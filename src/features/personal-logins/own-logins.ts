@@ -1,0 +1,69 @@
+// The operations of a caller on its own logins: list and remove.
+// Must never take the account from what the caller sends.
+import type { PersonalLogin, PersonalLoginClient } from '../../contract/access/personal-login.ts';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import type { Audit } from '../../http/access/audit.ts';
+import type { Principal } from '../../http/access/principal.ts';
+import { whileAvailable } from '../../platform/redis/unavailable.ts';
+import { accountOf } from '../../store/request/envelope.ts';
+import type { PersonalLogins } from './logins.ts';
+import { loginUrl } from './pages.ts';
+
+export interface OwnLoginsOptions {
+  readonly logins: PersonalLogins;
+  readonly publicUrl: string;
+  readonly audit: Pick<Audit, 'note'>;
+  /** null: no key is required. */
+  readonly caller: () => Principal | null;
+}
+
+/** Name of the place of a principal's logins. */
+export function accountOfPrincipal({ tenant, id: key, issuer }: Principal): string {
+  return accountOf(tenant, issuer === undefined ? { key } : { key, issuer });
+}
+
+/** `options` null: no server has logins of callers. */
+export function createOwnLogins(options: OwnLoginsOptions | null): PersonalLoginClient {
+  if (options === null)
+    return { logins: async () => ({ logins: [] }), forgetLogin: async (server) => refuse(server) };
+  const { logins, publicUrl, audit, caller } = options;
+
+  async function shown(server: string, principal: Principal | null): Promise<PersonalLogin> {
+    const account = principal === null ? null : accountOfPrincipal(principal);
+    const stored = account === null ? null : await logins.read({ account, server });
+    const { loggedInAt, account: name = null, scope = null } = stored?.login ?? {};
+    return {
+      server,
+      url: loginUrl(publicUrl, server),
+      logged_in_at: loggedInAt === undefined ? null : new Date(loggedInAt).toISOString(),
+      ...(name === null ? {} : { account: name }),
+      ...(scope === null ? {} : { scope }),
+    };
+  }
+
+  return {
+    async logins() {
+      const principal = caller();
+      const names = [...logins.servers.keys()];
+      return {
+        logins: await whileAvailable(async () =>
+          Promise.all(names.map(async (name) => shown(name, principal))),
+        ),
+      };
+    },
+    async forgetLogin(server) {
+      const principal = caller();
+      if (!logins.servers.has(server)) return refuse(server);
+      if (principal === null) return { server, forgotten: false };
+      const store = logins.storeOf(accountOfPrincipal(principal));
+      const forgotten = await whileAvailable(async () => store.remove(server));
+      if (forgotten) await audit.note(principal, 'sign_out', { target: server });
+      return { server, forgotten };
+    },
+  };
+}
+
+function refuse(server: string): never {
+  const detail = `No MCP server "${server}" is called with the logins of callers.`;
+  throw new DirectiveRefused(problem('not_found', { detail }));
+}

@@ -1,0 +1,74 @@
+// Continues the calls that waited for a login, once it is stored: right after the login, and in a loop for what a process died before.
+// Must never answer a question of a tool, nor continue a call of another account.
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
+import { DirectiveRefused } from '../../contract/problem.ts';
+import { inputIdOf, type InputAnswerBody } from '../../contract/tool/tool-question.ts';
+import { createLoop, type Startable } from '../../platform/lifecycle.ts';
+import type { Journal } from '../../store/request/journal.ts';
+import { LOGIN_ENDPOINT } from '../../store/request/questions.ts';
+import type { LoginPlace, PersonalLogins } from './logins.ts';
+import type { WaitingCall, WaitingCalls } from './waiting.ts';
+
+export interface WakerOptions {
+  readonly logins: Pick<PersonalLogins, 'read'>;
+  readonly waiting: WaitingCalls;
+  readonly journal: Pick<Journal, 'directive' | 'questions'>;
+  readonly answer: (
+    tenant: string,
+    requestId: string,
+    inputId: string,
+    body: InputAnswerBody,
+  ) => Promise<unknown>;
+  readonly onError: (error: Error) => void;
+}
+
+const LOOK_EVERY_MS = 2_000;
+const LONGEST_STOP_MS = 1_000;
+
+export interface LoginWaker extends Startable {
+  /** Continues the calls of a place, if its login can be used. */
+  wake(place: LoginPlace): Promise<void>;
+}
+
+export function createLoginWaker({ logins, waiting, journal, answer, onError }: WakerOptions): LoginWaker {
+  async function wake(place: LoginPlace): Promise<void> {
+    const hasLogin = (await logins.read(place)) !== null;
+    for (let isFurther = true; isFurther;) {
+      isFurther = false;
+      for (const call of await waiting.of(place)) {
+        if (!(await isOver(call, hasLogin))) continue;
+        await waiting.remove(place, call);
+        isFurther = true;
+      }
+    }
+  }
+
+  /** Whether it waits no longer. A call that has not asked yet, or asks something else now, is seen again. */
+  async function isOver({ requestId, id }: WaitingCall, hasLogin: boolean): Promise<boolean> {
+    const record = await journal.directive(requestId, id);
+    if (record === null || record.endedAt !== null) return true;
+    if (!hasLogin || record.asked === null) return false;
+    const round = await journal.questions.round(requestId, id);
+    // @guard login-answers-login
+    if (round?.endpoint !== LOGIN_ENDPOINT) return false;
+    const inputId = inputIdOf(id, record.asked.first);
+    try {
+      await answer(tenantOf(requestId), ownId(requestId), inputId, { action: 'accept' });
+    } catch (error) {
+      // Another process has answered, or the question has ended.
+      if (!(error instanceof DirectiveRefused)) throw error;
+    }
+    return true;
+  }
+
+  const loop = createLoop({
+    name: 'calls that wait for logins',
+    async work() {
+      for (const place of await waiting.somePlaces()) await wake(place);
+    },
+    everyMs: LOOK_EVERY_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
+  return { ...loop, wake };
+}

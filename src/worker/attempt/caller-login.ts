@@ -1,0 +1,87 @@
+// The login of its caller that a call needs at a server with personal logins: asked for before the call, and again once the server
+// refuses it. Must never let a call be made with another login, nor ask without end.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { errorResult, okResult } from '../../contract/result.ts';
+import { QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
+import { LOGIN_ENDPOINT } from '../../store/request/questions.ts';
+import type { Execution } from '../executors/definition.ts';
+import { durably } from '../record/durably.ts';
+import type { AttemptParts, Claimed, LoginState } from './claimed.ts';
+import { firstAnswer } from './questions.ts';
+
+/** `version`: of the caller's login; null: the call needs none. */
+type CallLogin = { readonly version: string | null };
+
+/** The login, or the outcome of an attempt that cannot be made without one. */
+export async function loginOf(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<CallLogin | { readonly execution: Execution }> {
+  const { logins } = parts;
+  if (logins === null) return { version: null };
+  const state = await durably(parts, async () => logins.stateOf(claimed));
+  return state.kind === 'stored' || state.kind === 'none'
+    ? { version: state.kind === 'stored' ? state.version : null }
+    : { execution: await askedFor(parts, claimed, state) };
+}
+
+/** The outcome in place of a call that the server has refused for its login; null: it did not. */
+export async function refusedLogin(
+  parts: AttemptParts,
+  claimed: Claimed,
+  login: CallLogin,
+  { result, untaken }: Execution,
+): Promise<Execution | null> {
+  const { logins } = parts;
+  const { version } = login;
+  if (logins === null || version === null || result.ok || untaken !== true) return null;
+  const { type, details } = result.error;
+  // 403: the login is valid, and may not do this.
+  if (type !== 'auth' || details['status'] === FORBIDDEN) return null;
+  await durably(parts, async () => logins.forget(claimed, version));
+  const state = await durably(parts, async () => logins.stateOf(claimed));
+  return state.kind === 'missing' ? askedFor(parts, claimed, state) : null;
+}
+
+const FORBIDDEN = 403;
+
+async function askedFor(
+  parts: AttemptParts,
+  claimed: Claimed,
+  state: Extract<LoginState, { kind: 'missing' | 'refused' }>,
+): Promise<Execution> {
+  if (state.kind === 'refused') return without(state.reason);
+  const { asked } = claimed.granted;
+  if (asked !== null && (await isLoginRound(parts, claimed))) {
+    // @guard login-declined
+    const { action } = await firstAnswer(parts, claimed, asked);
+    if (action !== 'accept') return without('its caller declined to log in, or did not in time');
+  }
+  if ((asked?.round ?? 0) >= QUESTION_LIMITS.rounds)
+    return without(`its caller was asked ${asked?.round} times, and no login is valid`);
+  const { question, patienceMs } = state;
+  return {
+    result: okResult(null),
+    asks: {
+      questions: [{ key: LOGIN_ENDPOINT, question }],
+      state: null,
+      endpoint: LOGIN_ENDPOINT,
+      patienceMs,
+      afresh: false,
+      stopsDeadline: true,
+    },
+  };
+}
+
+async function isLoginRound(parts: AttemptParts, { claim: { requestId, id } }: Claimed): Promise<boolean> {
+  const { questions } = parts.records.journal;
+  const round = await durably(parts, async () => questions.round(requestId, id));
+  return round?.endpoint === LOGIN_ENDPOINT;
+}
+
+function without(reason: string): Execution {
+  return {
+    result: errorResult(errorEnvelope('auth', `The call has no login at its server: ${reason}`)),
+    unsent: true,
+  };
+}

@@ -1,0 +1,320 @@
+/** Callers log in at a server that asks for OAuth, each for itself; the server says with whose token each call came.
+ *  It must never ask the service whose token a call has used, nor put a login into the store by itself. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
+import { SCOPES } from '../../../../src/contract/access/access.ts';
+import type { DirectiveSummary } from '../../../../src/contract/request/request-view.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { createDirectClient } from '../../../../src/service/direct-client.ts';
+import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
+import { accountOf } from '../../../../src/store/request/envelope.ts';
+import { loginAt, startOAuthPeer, storeOn, TOKEN_KEY } from '../../../support/oauth.ts';
+import { createStranger, type Stranger } from '../../../support/oidc.ts';
+import { planOf, startPlannedModel } from '../../../support/planned-model.ts';
+import { freePort } from '../../../support/process.ts';
+import { type RunningService, startService } from '../../../support/running-service.ts';
+import { shared, useRedis } from '../../../support/shared.ts';
+
+const ADA = 'ada@example.org';
+const BOB = 'bob@example.org';
+/** The service's own login, with which it lists the tools. */
+const SERVICE = 'service@example.org';
+const redis = useRedis();
+
+async function scene() {
+  const [peer, model, port] = await Promise.all([startOAuthPeer(), startPlannedModel(), freePort()]);
+  const base = `http://127.0.0.1:${port}`;
+  const config = {
+    mcpServers: { crm: { url: peer.server().transport.url, auth: { login: 'each' }, approve: ['admin'] } },
+    access: { personal_logins: { public_url: base } },
+    providers: { local: { type: 'openai-compatible', base_url: model.url } },
+    models: { fast: 'local:small' },
+    agents: { clerk: { stream: false, model: 'fast', tools: ['crm.*'], model_call: { max_retries: 0 } } },
+  };
+  const admin = randomBytes(32).toString('hex');
+  const environment = { ADJUTANT_ADMIN_KEY: admin, ADJUTANT_TOKEN_KEY: TOKEN_KEY.toString('base64') };
+  const start = async (more: object) => startService({ redisUrl: redis.url, config, environment, ...more });
+  let service: RunningService = await start({ port });
+  const { prefix } = service;
+  const keys = createAccessClient({ baseUrl: base, apiKey: admin });
+
+  const person = async (name: string, account: string) => {
+    const { key, id } = await keys.create({ name, scopes: [...SCOPES] });
+    const client = createHttpClient({ baseUrl: base, apiKey: key });
+    const browser = createStranger();
+    return {
+      id,
+      key,
+      client,
+      browser,
+      call: async (label: string, tool = 'use') => {
+        const directive = { type: 'tool_exec', tool_name: `crm.${tool}`, arguments: { label } } as const;
+        const { request_id, directives } = await client.submit(directive);
+        return { request_id, id: directives[0]?.id ?? '' };
+      },
+      /** To the address of the authorization server. */
+      begun: async (by: Stranger = browser) => {
+        await peer.set({ person: account });
+        const page = `${base}/login/upstream/crm`;
+        expect((await by.post(page, { act: 'key', key })).status).toBe(303);
+        const proof = proofIn(await (await by.get(page)).text());
+        const onward = await (await by.post(page, { act: 'begin', proof })).text();
+        return (/content="0;url=([^"]+)"/.exec(onward)?.[1] ?? onward).replaceAll('&amp;', '&');
+      },
+    };
+  };
+  const [ada, bob] = [await person('ada', ADA), await person('bob', BOB)];
+  const logIn = async (who: typeof ada): Promise<string> => {
+    const back = await callbackOf(who.browser, await who.begun());
+    return (await who.browser.get(back)).text();
+  };
+  return {
+    base,
+    peer,
+    ada,
+    bob,
+    admin: createHttpClient({ baseUrl: base, apiKey: admin }),
+    logIn,
+    directive: async ({ request_id, id }: Called): Promise<DirectiveSummary | undefined> =>
+      (await ada.client.request(request_id))?.directives.find((each) => each.id === id),
+    /** Labels of the calls that the server got with the tokens of an account. */
+    labels: async (account: string) =>
+      (await peer.seen()).made.filter((each) => each.account === account).map(({ label }) => label),
+    async listedByService() {
+      await peer.set({ person: SERVICE });
+      const connection = connectRedis(redis.url, 'commands');
+      const login = await loginAt(peer.server());
+      await storeOn(connection, prefix).put('crm', { version: 'service', login });
+      await closeRedis(connection);
+      await eventually(async () => (await ada.client.tools()).tools.map(({ name }) => name)).toContain(
+        'crm.use',
+      );
+    },
+    /** The token of the caller has expired, and can be renewed. */
+    async expire(key: string) {
+      const connection = connectRedis(redis.url, 'commands');
+      const store = storeOn(connection, prefix, TOKEN_KEY, accountOf('default', { key }));
+      const stored = await store.read('crm');
+      if (stored === null) throw new Error('there is no login');
+      await store.put('crm', { version: `expired ${key}`, login: { ...stored.login, expiresAt: 1 } });
+      await closeRedis(connection);
+    },
+    /** The result of a call that came by Redis alone. */
+    async direct() {
+      const client = await createDirectClient({ redisUrl: redis.url, prefix });
+      const call = { type: 'tool_exec', tool_name: 'crm.use', arguments: { label: 'x' } } as const;
+      const { data } = await client.execute(call).finally(async () => client.close());
+      return data.result;
+    },
+    /** Every process is another one. */
+    async restart() {
+      await service.stop();
+      service = await start({ port, prefix });
+    },
+    async [Symbol.asyncDispose]() {
+      await service.stop();
+      await model[Symbol.asyncDispose]();
+      await peer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Called {
+  readonly request_id: string;
+  readonly id: string;
+}
+
+function proofIn(html: string): string {
+  return /name="proof" value="([0-9a-f]{64})"/.exec(html)?.[1] ?? '';
+}
+
+/** The address at which the authorization server sends the browser back. */
+async function callbackOf(browser: Stranger, authorize: string): Promise<string> {
+  return browser.follow(authorize, /\/login\/upstream\/callback/);
+}
+
+describe('a server that is called with the logins of its callers', () => {
+  const at = shared(scene);
+
+  test('a call waits for the login of its own caller, over a restart of every process', async () => {
+    const { ada, bob, peer, base, directive, logIn, labels, restart } = at;
+    const first = await ada.call('a1');
+    await eventually(async () => (await directive(first))?.inputs?.[0]).toMatchObject({
+      mode: 'url',
+      url: `${base}/login/upstream/crm`,
+    });
+    // The login of another caller continues nothing of ada.
+    expect(await logIn(bob)).toContain('Logged in');
+    const other = await bob.call('b1');
+    await eventually(async () => (await directive(other))?.status).toBe('succeeded');
+    expect((await directive(first))?.status).toBe('waiting');
+    await restart();
+    expect(await logIn(ada)).toContain('Logged in');
+    await eventually(async () => (await directive(first))?.status).toBe('succeeded');
+    expect(await labels(ADA)).toEqual(['a1']);
+    expect(await labels(BOB)).toEqual(['b1']);
+    expect((await peer.seen()).made).toHaveLength(2);
+  });
+
+  test('no call reaches the server with the token of another caller, or of the service', async () => {
+    const { ada, bob, admin, directive, labels, listedByService } = at;
+    await listedByService();
+    const ended = async (called: Called, status = 'succeeded'): Promise<void> =>
+      void (await eventually(async () => (await directive(called))?.status).toBe(status));
+    // At once, with the same arguments, on the connections that both have.
+    const calls = await Promise.all(
+      Array.from({ length: 6 }, () => [ada.call('a2'), bob.call('b2')] as const).flat(),
+    );
+    await Promise.all(calls.map(async (called) => ended(called)));
+    // A person approves the call of another one.
+    const asked = await ada.call('a3', 'admin');
+    await eventually(async () => (await directive(asked))?.status).toBe('waiting');
+    await bob.client.runs.decide(asked.request_id, asked.id, { decision: 'approve' });
+    await ended(asked, 'failed');
+    const confessed = await ada.call('a4', 'confess');
+    await ended(confessed, 'failed');
+    await eventually(async () =>
+      bob.client.redrive({ directives: [confessed] }).then(({ redriven }) => redriven.length),
+    ).toBe(1);
+    await eventually(async () => (await labels(ADA)).filter((label) => label === 'a4')).toHaveLength(2);
+    await ada.client.schedules.create({
+      id: 'hers',
+      every_ms: 1_000,
+      directives: [{ type: 'tool_exec', tool_name: 'crm.use', arguments: { label: 'a5' } }],
+    } as never);
+    await eventually(async () => labels(ADA)).toContain('a5');
+    await bob.client.schedules.delete('hers');
+    const query = planOf('a run', [['crm.use', { label: 'a6' }]]);
+    const run = await ada.client.runs.start({ agent: 'clerk', query });
+    await eventually(async () => (await ada.client.request(run.request_id))?.run?.status).toBe('completed');
+    const his = planOf('his run', [['crm.use', { label: 'b6' }]]);
+    const other = await bob.client.runs.start({ agent: 'clerk', query: his });
+    await eventually(async () => (await ada.client.request(other.request_id))?.run?.status).toBe('completed');
+    const forbidden = {
+      problem: { code: 'forbidden', detail: expect.stringContaining('only that caller') as string },
+    };
+    const { request_id: hers } = run;
+    await expect(bob.client.runs.input(hers, { content: 'pay bob' } as never)).rejects.toMatchObject(
+      forbidden,
+    );
+    await expect(bob.client.runs.resume(hers, {} as never)).rejects.toMatchObject(forbidden);
+    await expect(admin.runs.input(hers, { content: 'pay' } as never)).rejects.toMatchObject(forbidden);
+    const [adas, bobs] = [await labels(ADA), await labels(BOB)];
+    expect(adas.filter((label) => !label?.startsWith('a'))).toEqual([]);
+    expect(bobs.filter((label) => !label?.startsWith('b'))).toEqual([]);
+    expect(await labels(SERVICE)).toEqual([]);
+    expect(new Set(adas)).toEqual(new Set(['a1', 'a2', 'a4', 'a5', 'a6']));
+    expect(new Set(bobs)).toEqual(new Set(['b1', 'b2', 'b6']));
+  });
+
+  test('renewals of two callers at once give each its own token', async () => {
+    const { ada, bob, directive, labels, expire, restart, peer } = at;
+    await Promise.all([expire(ada.id), expire(bob.id)]);
+    await restart();
+    const renewals = async () =>
+      (await peer.seen()).token.filter((grant) => grant === 'refresh_token').length;
+    const before = await renewals();
+    const calls = await Promise.all(
+      Array.from({ length: 4 }, () => [ada.call('a7'), bob.call('b7')] as const).flat(),
+    );
+    for (const called of calls)
+      await eventually(async () => (await directive(called))?.status).toBe('succeeded');
+    expect((await renewals()) - before).toBe(2);
+    expect((await labels(ADA)).filter((label) => label === 'a7')).toHaveLength(4);
+    expect((await labels(BOB)).filter((label) => label === 'b7')).toHaveLength(4);
+  });
+
+  test('withdrawn access pauses the call, which asks its caller again and is made once', async () => {
+    const { ada, bob, peer, directive, logIn, labels } = at;
+    await peer.set({ withdrawn: ADA });
+    const called = await ada.call('a8');
+    await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
+    const others = await bob.call('b8');
+    await eventually(async () => (await directive(others))?.status).toBe('succeeded');
+    await peer.set({ withdrawn: '' });
+    expect(await logIn(ada)).toContain('Logged in');
+    await eventually(async () => (await directive(called))?.status).toBe('succeeded');
+    expect((await labels(ADA)).filter((label) => label === 'a8')).toHaveLength(1);
+    // Answered without a login, it asks again; declined, it ends.
+    await peer.set({ withdrawn: ADA });
+    const declined = await ada.call('a9');
+    const question = async () => (await directive(declined))?.inputs?.[0]?.input_id ?? '';
+    await eventually(question).toBe(`${declined.id}.1`);
+    await bob.client.answer(declined.request_id, await question(), { action: 'accept' });
+    await eventually(question).toBe(`${declined.id}.2`);
+    await ada.client.answer(declined.request_id, await question(), { action: 'decline' });
+    await eventually(async () => (await directive(declined))?.status).toBe('failed');
+    const end = await ada.client.result(declined.request_id, declined.id);
+    expect(end?.data).toMatchObject({
+      result: {
+        ok: false,
+        error: { type: 'auth', message: expect.stringContaining('declined to log in') as string },
+      },
+    });
+    await peer.set({ withdrawn: '' });
+    expect(await labels(ADA)).not.toContain('a9');
+  });
+
+  test('a login is stored for the caller alone who began and confirmed it in this browser', async () => {
+    const { ada, bob, base, peer } = at;
+    const victim = createStranger();
+    const page = `${base}/login/upstream/crm`;
+    const refused = async (answer: Promise<Response>): Promise<void> =>
+      expect((await answer).status).toBe(403);
+    // The attacker's login, sent to a person who has signed in here, and to one who has not.
+    const back = await callbackOf(bob.browser, await bob.begun());
+    await refused(victim.get(back));
+    await victim.post(page, { act: 'key', key: ada.key });
+    await refused(victim.get(back));
+    // The victim's login at the authorization server, begun by the attacker.
+    const theirs = await callbackOf(victim, await bob.begun());
+    await refused(victim.get(theirs));
+    // The same browser, after it has signed in as another caller.
+    const own = await callbackOf(bob.browser, await bob.begun());
+    await bob.browser.post(page, { act: 'key', key: ada.key });
+    await refused(bob.browser.get(own));
+    const proof = proofIn(await (await victim.get(page)).text());
+    await refused(bob.browser.post(page, { act: 'begin', proof }));
+    const crossSite = await fetch(page, {
+      method: 'POST',
+      headers: { origin: 'https://elsewhere.example' },
+      body: new URLSearchParams({ act: 'key', key: bob.key }),
+    });
+    expect(crossSite.status).toBe(403);
+    // A code is taken once, and a page names for whom the login is stored.
+    const last = await callbackOf(bob.browser, await bob.begun());
+    expect((await bob.browser.get(last)).status).toBe(200);
+    await refused(bob.browser.get(last));
+    await bob.browser.post(page, { act: 'key', key: bob.key });
+    expect(await (await bob.browser.get(page)).text()).toContain(`<strong>bob</strong> (${bob.id})`);
+    await peer.set({ person: ADA });
+  });
+
+  test('a caller forgets its login; a directive without a caller is refused', async () => {
+    const { ada, bob, base, directive, direct, logIn } = at;
+    await logIn(ada);
+    await logIn(bob);
+    const own = async (key: string) =>
+      (await createAccessClient({ baseUrl: base, apiKey: key }).logins()).logins;
+    expect(await own(ada.key)).toMatchObject([{ server: 'crm', url: `${base}/login/upstream/crm` }]);
+    const his = createAccessClient({ baseUrl: base, apiKey: bob.key });
+    expect(await his.forgetLogin('crm')).toEqual({ server: 'crm', forgotten: true });
+    expect((await own(bob.key))[0]?.logged_in_at).toBeNull();
+    expect((await own(ada.key))[0]?.logged_in_at).toBeTypeOf('string');
+    await expect(his.forgetLogin('else')).rejects.toMatchObject({ problem: { code: 'not_found' } });
+    const page = `${base}/login/upstream/crm`;
+    await ada.browser.post(page, { act: 'key', key: ada.key });
+    const proof = proofIn(await (await ada.browser.get(page)).text());
+    expect(await (await ada.browser.post(page, { act: 'forget', proof })).text()).toContain(
+      'Login forgotten',
+    );
+    const called = await ada.call('a10');
+    await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
+    await ada.client.cancel(called.request_id);
+    expect(await direct()).toMatchObject({
+      ok: false,
+      error: { type: 'auth', message: expect.stringContaining('has no caller') as string },
+    });
+  });
+});
