@@ -14,6 +14,7 @@ import { askModern } from '../../../support/modern-requests.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { useKeyedService } from '../../../support/keyed-service.ts';
 import { type Child, spawnNode } from '../../../support/process.ts';
+import { PROGRAM } from '../../../support/program.ts';
 import { startOtlpReceiver } from '../../../support/otlp-receiver.ts';
 import { json, sse, startProvider, STREAM_HEAD } from '../../../support/provider-server.ts';
 import { get } from '../../../support/public-api.ts';
@@ -267,7 +268,39 @@ test('a pass that was made before is answered byte for byte; one that leaves it 
     },
   });
   expect(JSON.stringify(body.signals)).not.toContain('hidden');
-  expect(await get(`${service.url}/v1/runs/diverging`)).toMatchObject({ body: { branched: true, turns: 3 } });
+  expect(await get(`${service.url}/v1/runs/diverging`)).toMatchObject({
+    body: { branched: true, turns: 3, diverged: { pass: 2, turn: 2, request_id: second.request } },
+  });
+  expect(await get(`${service.url}/v1/runs/diverging?turn=1`)).toMatchObject({
+    body: { replays: 1, latest_turns: [{ turn: 1, request_id: first.request, replays: 1 }] },
+  });
+});
+
+// Issue 37, B8 and B11, on the command line: no verb showed such a run.
+test('adjutant get shows a run with its passes, turns and divergence; adjutant trace draws its calls', async () => {
+  const { request } = await ask('shown', [SYSTEM, USER]);
+  await ask('shown', [SYSTEM, USER]);
+  await ask('shown', [{ role: 'system', content: 'You add.' }, USER]);
+  const adjutant = async (...args: string[]): Promise<string> => {
+    const command = [PROGRAM, '--url', service.url, ...args];
+    return (await promisify(execFile)(process.execPath, command)).stdout;
+  };
+  const [shown, drawn, json] = await Promise.all([
+    adjutant('get', 'shown'),
+    adjutant('trace', 'shown'),
+    adjutant('get', 'shown', '--json'),
+  ]);
+  expect(shown).toMatch(/^shown run of another program, open, last call .+ ago$/m);
+  expect(shown).toMatch(/^passes +3, the last one left the record$/m);
+  expect(shown).toMatch(/^turns +2, 1 answer from the record$/m);
+  expect(shown).toMatch(new RegExp(`^divergence +pass 3 at turn 1: .*adjutant tail ${request}$`, 'm'));
+  expect(shown).toMatch(new RegExp(`^ +1 +${request} +0 tool calls +from the record 1 time`, 'm'));
+  expect(drawn).toContain(shown.split('\n')[2]);
+  expect(drawn).toMatch(new RegExp(`^${request} .*━`, 'ms'));
+  expect(JSON.parse(json)).toMatchObject({ run: 'shown', passes: 3 });
+  await expect(adjutant('get', 'none')).rejects.toMatchObject({
+    stderr: expect.stringContaining('no run of another program') as string,
+  });
 });
 
 test('a start names its pass by a header; a fresh answer is asked for by another one', async () => {
