@@ -7,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createRunClient } from '../../../../src/client/http-client.ts';
+import { createHttpClient, createRunClient } from '../../../../src/client/http-client.ts';
+import { compareCases } from '../../../../src/contract/case/compare.ts';
+import { caseText } from '../../../../src/features/cases/case-file.ts';
+import { recordRequest } from '../../../../src/features/cases/record.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
 import { ERAS, openHost, textOf } from '../../../support/mcp-clients.ts';
 import { askModern } from '../../../support/modern-requests.ts';
@@ -229,6 +232,11 @@ async function ask(run: string, messages: readonly object[], headers: Record<str
   };
 }
 
+async function adjutant(...args: string[]): Promise<string> {
+  const command = [PROGRAM, '--url', service.url, ...args];
+  return (await promisify(execFile)(process.execPath, command)).stdout;
+}
+
 test('steps count in the quota of a key, and one that is refused was not begun', async () => {
   // The run itself, and one step.
   const limited = await keyed.make({ per_day: 2 });
@@ -281,10 +289,6 @@ test('adjutant get shows a run with its passes, turns and divergence; adjutant t
   const { request } = await ask('shown', [SYSTEM, USER]);
   await ask('shown', [SYSTEM, USER]);
   await ask('shown', [{ role: 'system', content: 'You add.' }, USER]);
-  const adjutant = async (...args: string[]): Promise<string> => {
-    const command = [PROGRAM, '--url', service.url, ...args];
-    return (await promisify(execFile)(process.execPath, command)).stdout;
-  };
   const [shown, drawn, json] = await Promise.all([
     adjutant('get', 'shown'),
     adjutant('trace', 'shown'),
@@ -366,6 +370,27 @@ test('resume and fork refuse the requests of a run that another program leads; a
   expect(await verb('fork', { at: 1 })).toMatchObject(refused);
   expect((await verb('again', {})).status).toBe(202);
   expect(await get(`${service.url}/v1/runs/alone`)).toMatchObject({ body: { turns: 1 } });
+});
+
+// Issue 37, B10: a recorded model call was an empty case, and two different ones compared as the same.
+test('record and diff read single requests of a run, without the bodies of model calls; eval refuses their cases', async () => {
+  const one = await ask('cases', [SYSTEM, USER]);
+  const two = await ask('cases', [SYSTEM, USER, { role: 'assistant', content: 'one' }, USER]);
+  const client = createHttpClient({ baseUrl: service.url });
+  const recorded = await recordRequest(client, one.request);
+  expect(recorded.turns).toMatchObject([
+    { model: { model: 'play:m', answer: { ok: true, payload: { text: 'read 2' } } } },
+  ]);
+  const text = caseText(recorded);
+  expect(text).not.toMatch(/You count|chat\.completion/);
+  expect(compareCases(recorded, await recordRequest(client, two.request)).parted).not.toBeNull();
+  expect(compareCases(recorded, recorded).parted).toBeNull();
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-case-'));
+  await writeFile(join(folder, 'one.jsonl'), text);
+  await expect(adjutant('eval', join(folder, 'one.jsonl'), '--offline')).rejects.toMatchObject({
+    stderr: expect.stringMatching(/^(?!.* at ).*has no run of an agent/) as string,
+  });
+  await rm(folder, { recursive: true });
 });
 
 test('a step of the Python example runs once for each run', async () => {
