@@ -77,8 +77,12 @@ end
 local function take(turn, index, is_mapped)
   local field = 'm:' .. turn .. '.' .. index
   local id = 't' .. turn .. '.c' .. index
+  local early = get('v:' .. turn .. '.' .. call)
   if is_mapped then
     id = string.match(get(field), ' (%S+)$')
+  elseif early ~= '' then
+    id = early
+    redis.call('HDEL', STATE, 'v:' .. turn .. '.' .. call)
   elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
     id = happened
   else
@@ -121,4 +125,8 @@ if refusal then
   return refusal
 end
 set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
+-- Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
+if cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 then
+  set('v:' .. cursor .. '.' .. call, id)
+end
 return answer(id)

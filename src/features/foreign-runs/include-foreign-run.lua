@@ -20,6 +20,7 @@
 --   a:<turn>, r:<turn>         how many these are, and how often the answer was given from the record
 --   u:<turn>                   those of them that were made since it was answered last, ',0,2,'
 --   m:<turn>.<index>           the call that it became: '<call> <id>'
+--   v:<turn>.<call>            the call that was made before the answer of the turn was noted, and that the answer may ask for
 --   e:<call>                   the last one with this tool and these arguments
 --   c:<id>                     when a call was given this id
 --   f:<call>                   '<pass> <how many of it no turn asked for in the pass>'

@@ -149,6 +149,18 @@ test('a host that completes the arguments gets the call that was asked for, and 
   expect(await it.tool(['refund', { order: 2, currency: 'EUR' }])).toBe(one);
 });
 
+// Issue 37, C13: the Claude Agent SDK calls a tool while the model still writes; killed then and started again, it refunded twice.
+test('a call that came before its answer was noted is the one that the answer asks for', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 1 }];
+  const begun = await it.turns.turnFor('order', it.call(TASK), {}, null, null);
+  const early = await it.tool(refund);
+  expect(await it.turn(TASK, [refund, refund])).toBe(begun.requestId);
+  expect([await it.tool(refund), await it.tool(refund)]).toEqual([early, `${begun.requestId}.c1`]);
+  await it.turn(TASK, [refund, refund]);
+  expect(await it.tool(refund), 'after one more start').toBe(early);
+});
+
 test('calls that no turn asked for count within a named pass; without a name a once call is never made twice', async () => {
   await using it = await openRuns();
   const mail: Asked = ['mail', { to: 'a' }];
