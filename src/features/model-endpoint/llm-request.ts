@@ -207,18 +207,21 @@ async function send({ url, headers, body }: ProviderRequest, signal: AbortSignal
 }
 
 async function answered(made: Call, response: Response): Promise<Execution> {
-  const { reader, directive, hide } = made;
+  const { reader, hide } = made;
   const streamed = response.ok && isEventStream(response);
   const head = headOf(response, hide);
   if (!response.ok) return refusedBy(made, response);
   if (response.body === null) return turnExecution({ ...made, answer: { ...head, streamed, body: '' } });
   if (!streamed) return answeredWhole(made, head, response.body);
   made.answer = { ...head, streamed, body: '' };
+  let isKept = true;
   const rest = await readStream(response.body, reader, {
-    take: async (text, pieces) => report(made, text, pieces),
+    take: async (text, pieces) => (isKept = await report(made, text, pieces)),
     limits: made.stops,
     signal: made.stops.signal,
   });
+  made.stops.signal.throwIfAborted();
+  if (!isKept) return failed({ ...made, answer: null }, notKept(made));
   const error = reader.error();
   made.answer = { ...made.answer, body: error === null ? rest : hide(rest) };
   if (error !== null) return failed(made, reportedFailure(made, error));
@@ -247,8 +250,8 @@ async function answeredWhole(
   }
 }
 
-/** The first text of an attempt brings the head of the answer. */
-async function report(made: Call, text: string, pieces: readonly AnswerPiece[]): Promise<void> {
+/** The first text of an attempt brings the head of the answer. false: the log takes no more of it. */
+async function report(made: Call, text: string, pieces: readonly AnswerPiece[]): Promise<boolean> {
   const { context, directive, startedAt, answer } = made;
   const call_id = directive.id;
   const isFirst = made.firstChunkMs === null;
@@ -259,7 +262,7 @@ async function report(made: Call, text: string, pieces: readonly AnswerPiece[]):
     context.report('ai.llm.raw', { call_id, text, ...head, metadata: {} });
   }
   for (const piece of pieces) context.report('ai.llm.delta', { call_id, ...deltaOf(piece), metadata: {} });
-  await context.drained();
+  return context.drained();
 }
 
 function deltaOf(piece: AnswerPiece) {
@@ -287,6 +290,13 @@ function reportedFailure({ ref, hide }: Call, error: unknown): ModelFailure {
   const message = hide(reported?.members.message ?? 'the provider reports an error');
   const refusal = { status: reported?.status ?? 500, message, body, headers: {} };
   return { ...refusedCall(refusal, ref, Date.now()), mayHaveCost: true };
+}
+
+/** The rest would be paid for, and its caller could not get it. */
+function notKept({ ref }: Call): ModelFailure {
+  const details = { model: ref.name, reason: 'too_large' };
+  const message = 'the answer is larger than its request may hold (limits.request_bytes)';
+  return failure('invalid_result', message, details, { mayHaveCost: true });
 }
 
 function interrupted({ ref }: Call): ModelFailure {

@@ -90,8 +90,8 @@ function tooLarge(excess: string): RefusedAnswer {
 }
 
 export interface StreamTaker {
-  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved. */
-  take(text: string, pieces: readonly AnswerPiece[]): Promise<void>;
+  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved; false: none are needed. */
+  take(text: string, pieces: readonly AnswerPiece[]): Promise<boolean>;
   /** From now on each chunk must follow within the idle limit; not while what came is taken. */
   readonly limits: { expectNext(): void; pause(): void };
   readonly signal: AbortSignal;
@@ -144,7 +144,10 @@ export async function readStream(
     cutter.push(read.value);
     // An error is the end, whatever follows it.
     if (reader.error() !== null && rest.length > MAX_ERROR_BYTES) break;
-    if (passing !== '' || pieces.length > 0) await take(passing, pieces);
+    if ((passing !== '' || pieces.length > 0) && !(await take(passing, pieces))) {
+      void source.cancel().catch(() => {});
+      return '';
+    }
     [passing, pieces] = ['', []];
     limits.expectNext();
   }
