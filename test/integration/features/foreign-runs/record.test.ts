@@ -372,6 +372,12 @@ test('two programs under one run at once join: each turn is one, and no once cal
   const ofFirst = await it.tool(refund);
   expect(await it.turn(history, [refund])).toBe(ahead);
   expect(await it.tool(refund)).toBe(ofFirst);
+  // The child of a killed program goes on beside the next start: a call that both make is not the other one of its turn.
+  const another: Asked = ['refund', { order: 4711, reason: 'late' }];
+  await it.turn([...history, answer('two')], [another, ['refund', { order: 4712 }]]);
+  const ofBoth = await it.tool(another);
+  expect(await it.tool(another)).toBe(ofBoth);
+  expect(await it.tool(['refund', { order: 4712 }])).not.toBe(ofBoth);
   const both = await Promise.all([it.turn([...history, answer('x')]), it.turn([...history, answer('x')])]);
   expect(both[0]).toBe(both[1]);
 });
