@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '4bc98e57ae42ba909e443a978c081af49e98077b563366f02fcd01bbc8cd5116';
+export const CONTRACT_SHA256 = 'e8161c1ca1a44719227af26ce8faf2e80cbc7468d5d6f9fa5f134f8f679ce047';
