@@ -100,7 +100,7 @@ if expected ~= '' then
   set('branch', get('pass'))
 end
 if is_news then
-  set('told', get('pass'), 'left', expected)
+  set('told', get('pass'), 'left', expected, 'left_request', request_of('t' .. expected))
 end
 if get('branch') ~= '' then
   set('b:' .. turn, '1')

@@ -6,7 +6,7 @@
 --                              its trace
 --   status, outcome            '' or how it was closed, and with what, JSON
 --   pass, mark, branch         number of the pass, the last value of its header, '' or the pass if it has left the record
---   told, left                 the last pass whose departure was reported, and the recorded turn that it left
+--   told, left, left_request   the last pass whose departure was reported, the recorded turn that it left, and the request of that turn
 --   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
 --   turns, calls, steps, bytes counts, and the bytes of the results of steps
 --   replays                    how many answers were given from the record

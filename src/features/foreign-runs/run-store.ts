@@ -142,6 +142,7 @@ const VIEW_FIELDS = [
   'replays',
   'told',
   'left',
+  'left_request',
 ];
 
 /** Fields of the record of one turn that its view shows. */
@@ -294,7 +295,7 @@ export function createRunStore(
         left:
           text('left') === ''
             ? null
-            : { pass: number('told'), turn: number('left'), requestId: `${base}.t${text('left')}` },
+            : { pass: number('told'), turn: number('left'), requestId: text('left_request') },
         latestTurns: await turnsUntil(state, base, newest),
         base,
         traceparent: text('trace'),
