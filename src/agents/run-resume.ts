@@ -188,7 +188,7 @@ function notResumable(requestId: string, why: string): DirectiveRefused {
 }
 
 function noRun(requestId: string): DirectiveRefused {
-  const detail = `there is no run in a request "${ownId(requestId)}"; a request that is archived and no longer stored cannot be resumed`;
+  const detail = `there is no run in a request "${ownId(requestId)}"; a request that is archived and no longer stored cannot be resumed, and a run of another program goes on when that program starts again`;
   return refusal('not_found', detail);
 }
 

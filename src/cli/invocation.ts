@@ -2,6 +2,7 @@
  *  It holds no setting of a single verb. */
 import type { Command } from 'commander';
 import type { AccessClient } from '../contract/access/access.ts';
+import type { ForeignRunClient } from '../client/run-client.ts';
 import type { ArchiveClient } from '../contract/request/archive.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { ExitCode } from './failure.ts';
@@ -17,6 +18,8 @@ export interface Invocation {
   readonly baseUrl: string;
   /** Closed requests as they were archived. */
   readonly archive: ArchiveClient;
+  /** Runs that other programs lead. */
+  readonly foreignRuns: Pick<ForeignRunClient, 'read'>;
   readonly terminal: Terminal;
   /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;

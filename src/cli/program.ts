@@ -1,6 +1,11 @@
 /** The command line: its global options, the context of its verbs, and the exit code. */
 import { Command, CommanderError, Help } from 'commander';
-import { createAccessClient, createArchiveClient, createHttpClient } from '../client/http-client.ts';
+import {
+  createAccessClient,
+  createArchiveClient,
+  createHttpClient,
+  createRunClient,
+} from '../client/http-client.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { PayloadCodec } from '../contract/encrypted/encrypted.ts';
 import { aesCodec } from '../platform/encryption/aes-codec.ts';
@@ -148,9 +153,11 @@ function commandLine(
       const at = await place();
       const clients = clientsOf(createHttpClient({ ...at, ...onReach }), environment);
       const archive = createArchiveClient(at);
+      const foreignRuns = createRunClient(at);
       try {
         const { baseUrl } = at;
-        finish(await verb({ ...clients, baseUrl, archive, json, terminal, keyboard, interrupt }));
+        const services = { ...clients, baseUrl, archive, foreignRuns };
+        finish(await verb({ ...services, json, terminal, keyboard, interrupt }));
       } finally {
         await clients.client.close();
       }

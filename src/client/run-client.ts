@@ -35,8 +35,11 @@ export interface ForeignRunClient {
   decide(run: string, key: string, decision: { result: unknown } | { again: true }): Promise<void>;
   /** Closes a run. The same close again is the same. */
   close(run: string, outcome?: CloseRunBody): Promise<ForeignRunView>;
-  /** View of a run. Refused with `not_found` where this caller has none of the name. */
-  read(run: string): Promise<ForeignRunView>;
+  /**
+   * View of a run. Refused with `not_found` where this caller has none of the name.
+   * @param query `turn`: number of the last turn in `latest_turns`. Default: the newest.
+   */
+  read(run: string, query?: { turn?: number }): Promise<ForeignRunView>;
 }
 
 const LEASE_MS = 30_000;
@@ -127,7 +130,7 @@ export function createRunClient(
       begun.delete(run);
       return closed;
     },
-    read: async (run) => read(run),
+    read: async (run, query = {}) => read(run, query),
   };
 }
 

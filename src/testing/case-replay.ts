@@ -1,6 +1,6 @@
 /** A recorded case behind the test kit: its answers as a model and as tools, and the recorded run once more.
  *  It must never reach a provider or a tool that the case has recorded. */
-import type { CaseTool, RecordedCase } from '../contract/case/case.ts';
+import { CaseFault, type CaseTool, type RecordedCase } from '../contract/case/case.ts';
 import { type CaseComparison, compareCases, type Difference } from '../contract/case/compare.ts';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import { isObject } from '../contract/json/json-object.ts';
@@ -118,7 +118,9 @@ export function openCase(options: string | ReplayOptions): OpenCase {
 /** The recorded run: its query, or the messages that its first model call got. */
 function submittedOf({ head, turns }: RecordedCase, { agent, overrides }: ReplayChanges): SubmittedRun {
   if (head.agent === null || head.query === null)
-    throw new Error(`the case of "${head.request_id}" has no run: submit its directives yourself`);
+    throw new CaseFault(
+      `the case of "${head.request_id}" has no run of an agent, so that nothing can be run again`,
+    );
   const first = turns.find(({ model }) => model !== null)?.model?.messages ?? [];
   const [only, ...others] = first;
   const isQuery = only === undefined || (others.length === 0 && only.content === head.query);

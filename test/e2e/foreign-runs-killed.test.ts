@@ -20,7 +20,7 @@ const start = (await starterOf(exampleOf('openai.ts'))) as StartAgent;
 const FRAMEWORKS = ['openai-agents.ts', 'openai_agents.py'].map(exampleOf);
 
 /** Each turn was paid for once; the two equal refunds that the first turn asks for are two. */
-const ONCE = { asked: [1, 1, 1], refunds: [2, 1] };
+const ONCE = { asked: [1, 1, 1], refunds: [2, 1], isUnknown: false };
 
 test('the agent is killed during its tool calls, the API too; started again, it pays for nothing twice and refunds nothing twice', async () => {
   await using it = await startForeignAgents(REFUND_MS);
@@ -62,7 +62,7 @@ test('the worker is killed during a refund: the outcome is unknown, the model re
   await installation.start('worker');
   const second = start(api.url, RUN);
   await second.waitForLine(/^answer/);
-  expect(it.counted(RUN)).toEqual(ONCE);
+  expect(it.counted(RUN)).toEqual({ ...ONCE, isUnknown: true });
   const read = it.lastBody(RUN).messages?.at(-1)?.content;
   expect(read).toContain('outcome_unknown');
   const { body: view } = await get(`${api.url}/v1/runs/${RUN}`);

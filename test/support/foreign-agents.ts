@@ -129,6 +129,12 @@ function turnOf({ input, messages = [] }: SentBody): number {
   return all === 0 ? 0 : all < 3 ? 1 : 2;
 }
 
+/** What a body has after the task and its instructions: answers and results of tools. */
+function resultsIn({ input, messages = [] }: SentBody): readonly unknown[] {
+  const items: readonly { readonly role?: string }[] = Array.isArray(input) ? input : messages;
+  return items.filter(({ role }) => role !== 'system' && role !== 'developer');
+}
+
 function toolOf({ tools = [] }: SentBody): string {
   const names = tools.map((tool) => tool.function?.name ?? tool.name ?? '');
   return names.find((name) => name.endsWith('once')) ?? 'counting__once';
@@ -212,6 +218,8 @@ export interface Counted {
   readonly asked: readonly number[];
   /** Executions of the refund of each label. */
   readonly refunds: readonly number[];
+  /** Whether the provider was sent the unknown outcome of a tool. */
+  readonly isUnknown: boolean;
 }
 
 export interface ForeignAgents {
@@ -226,8 +234,10 @@ export interface ForeignAgents {
 
 /** `refundMs`: time that each refund takes after it was counted, but for the first one. */
 export async function startForeignAgents(refundMs: number): Promise<ForeignAgents> {
-  const provider = await startProvider((response, { body, path, text }) => {
+  const provider = await startProvider((response, { body, path: address, text }) => {
     const sent = body as SentBody;
+    // The Claude Agent SDK has a query: `/messages?beta=true`.
+    const [path = ''] = address.split('?');
     const turn = turnOf(sent);
     const run = /of (?<run>[\w-]+)\./.exec(text)?.groups?.['run'] ?? '';
     const calls = (CALLS[turn] ?? []).map(({ id, label }) => ({
@@ -267,6 +277,8 @@ export async function startForeignAgents(refundMs: number): Promise<ForeignAgent
         (label) =>
           installation.executions().filter((execution) => execution.label === `${run}/${label}`).length,
       ),
+      // The instructions of the MCP server name the error, too.
+      isUnknown: JSON.stringify(seenOf(run).map(resultsIn)).includes('outcome_unknown'),
     }),
     untilRefunded: async (run, label, count) =>
       installation.untilExecuted(

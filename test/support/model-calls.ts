@@ -120,7 +120,7 @@ export async function call(fields: Fields, setup: CallSetup): Promise<CallResult
       deltas.push(data as Delta);
       onDelta?.(data as Delta);
     },
-    drained: () => Promise.resolve(),
+    drained: () => Promise.resolve(true),
     ...setup.context,
   };
   const describeTool = async (name: string) => tools[name] ?? null;

@@ -1,5 +1,5 @@
 /** The run of another program to which a request belongs: its turn, its passes, and where a later pass left the record.
- *  Never says that a pass repeated this very call: the service counts passes, not answers. */
+ *  Counts answers from the record for a turn only: the service does not count those of tool calls. */
 import { isObject } from '../../../src/contract/json/json-object.ts';
 import type { DivergedData, ForeignRunView } from '../../../src/contract/run/foreign-run.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
@@ -18,17 +18,25 @@ export function ForeignRunFact({ requestId }: { requestId: string }) {
   const { name = '', call = '' } = OF_RUN.exec(requestId)?.groups ?? {};
   // A longer name is not whole in the id.
   const enabled = name !== '' && name.length < CUT_NAME;
-  const { data } = useRead<ForeignRunView>(path`/v1/runs/${name}`, { enabled, keepOld: false });
-  if (name === '') return null;
   const { turn, call: tool } = TURN.exec(call)?.groups ?? {};
+  const until = turn === undefined ? '' : `?turn=${turn}`;
+  const { data } = useRead<ForeignRunView>(path`/v1/runs/${name}` + until, { enabled, keepOld: false });
+  if (name === '') return null;
   const place =
     turn === undefined ? 'a call' : tool === undefined ? `turn ${turn}` : `a call of turn ${turn}`;
   return (
     <span>
       {place} of the run <b>{name}</b>
       {data !== undefined && ` · ${data.status}, ${passesText(data)}`}
+      {data !== undefined && tool === undefined && replaysText(data, requestId)}
     </span>
   );
+}
+
+function replaysText({ latest_turns: turns = [] }: ForeignRunView, requestId: string): string {
+  const { replays = 0 } = turns.find(({ request_id: id }) => id === requestId) ?? {};
+  if (replays === 0) return '';
+  return ` · answered ${replays} ${replays === 1 ? 'time' : 'times'} from the record`;
 }
 
 /** Answers of passes after the first come from the record, as far as the pass repeats it. */

@@ -76,7 +76,7 @@ async function evaluateCases(
 }
 
 function fault({ message }: CaseFault): CliFailure {
-  return new CliFailure({ what: `${message}.`, how: 'Record the request again with `adjutant record`.' });
+  return new CliFailure({ what: `${message}.`, how: 'Name a case that `adjutant record` made of a run.' });
 }
 
 async function optionsOf({ agent, model, prompt, times, offline = false, scores, config }: EvalOptions) {

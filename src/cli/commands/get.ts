@@ -1,4 +1,4 @@
-/** `adjutant get`: the state of a request, or of one directive. */
+/** `adjutant get`: the state of a request, of one directive, or of a run that another program leads. */
 import type { ArchiveLine } from '../../contract/request/archive.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { PayloadUnreadable } from '../../contract/encrypted/encrypted.ts';
@@ -27,6 +27,7 @@ import {
 } from '../following/run-lines.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
+import { foreignRunLines, foreignRunOf } from '../following/foreign-run-lines.ts';
 import { noticeCells, noticeRows } from '../following/notice-lines.ts';
 import { commandLines, questionLines } from '../following/questions.ts';
 import { gistOf, waitText, whyText } from '../following/signal-gist.ts';
@@ -47,7 +48,7 @@ interface GetOptions {
 export function addGet({ program, withClient }: CommandLine): void {
   const verb = program
     .command('get <request> [directive]')
-    .description('show the state of a request, or of one directive')
+    .description('show the state of a request, of one directive, or of a run that another program leads')
     .option('--archive', 'the request as it was archived when it closed, also after it has expired')
     .option('--web', 'open its page in the console; without a browser the address is printed')
     .action(async (request: string, directive: string | undefined, given: GetOptions) => {
@@ -64,15 +65,22 @@ export function addGet({ program, withClient }: CommandLine): void {
 }
 
 export async function get(
-  { client, terminal, json }: Invocation,
+  invocation: Invocation,
   requestId: string,
   directiveId: string | undefined,
 ): Promise<ExitCode> {
+  const { client, terminal, json } = invocation;
   const view =
     directiveId === undefined
       ? await client.request(requestId)
       : await client.directive(requestId, directiveId);
-  if (view === null) throw notFound(requestId, directiveId);
+  if (view === null) {
+    const run = directiveId === undefined ? await foreignRunOf(invocation, requestId) : null;
+    if (run === null) throw notFound(requestId, directiveId);
+    const about = json ? [JSON.stringify(run)] : foreignRunLines(run, terminal.paint);
+    for (const line of about) terminal.out(line);
+    return run.status === 'failed' ? EXIT.failed : EXIT.done;
+  }
   const lines = json
     ? [JSON.stringify(view)]
     : 'directives' in view
@@ -95,7 +103,7 @@ function hasFailed(view: RequestView | DirectiveView): boolean {
 function notFound(requestId: string, directiveId: string | undefined): DirectiveRefused {
   const detail =
     directiveId === undefined
-      ? `there is no request "${requestId}"`
+      ? `there is no request "${requestId}", and no run of another program with this name`
       : `request "${requestId}" has no directive "${directiveId}"`;
   return new DirectiveRefused(problem('not_found', { detail }));
 }

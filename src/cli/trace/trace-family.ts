@@ -45,11 +45,16 @@ export function tracesOf({ trace, children }: TraceFamily): RequestTrace[] {
   return [trace, ...[...children.values()].flatMap((child) => (child === null ? [] : tracesOf(child)))];
 }
 
-async function orNull(answer: Promise<RequestTrace>): Promise<RequestTrace | null> {
+/** null: there is no such request. */
+export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof DirectiveRefused && error.problem.code === 'not_found') return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof DirectiveRefused && error.problem.code === 'not_found';
 }

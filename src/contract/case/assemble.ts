@@ -74,6 +74,7 @@ export function assembledCase(request: ReadRequest): {
   for (const each of request.directives) {
     const { type } = each.directive;
     if (type === 'llm_stream' || type === 'llm_generate') turns.push({ model: modelOf(each), calls: [] });
+    if (type === 'llm_request') turns.push({ model: requestOf(each), calls: [] });
     if (type !== 'tool_exec') continue;
     if (turns.length === 0) turns.push({ model: null, calls: [] });
     turns.at(-1)?.calls.push(callOf(each));
@@ -116,6 +117,14 @@ function modelOf({ id, directive, data, payload, ...times }: EndedDirective): Ca
     usage: (data?.['usage'] as Usage | undefined) ?? null,
     duration_ms: durationOf(times) ?? 0,
   };
+}
+
+/** A request of another program. Its body, in the form of the provider, is text in which secrets are not found: the case has none of it. */
+function requestOf(each: EndedDirective): CaseModel {
+  const { answer, ...model } = modelOf(each);
+  if (!answer.ok || !isObject(answer.payload)) return { ...model, answer };
+  const { raw: _raw, ...payload } = answer.payload;
+  return { ...model, answer: { ...answer, payload } };
 }
 
 function callOf({ id, directive, data, payload, ...times }: EndedDirective): CaseCall {

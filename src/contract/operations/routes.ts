@@ -106,7 +106,7 @@ const OTHERS = {
   cancel: { method: 'POST', path: `${REQUEST}/cancel`, scope: 'cancel', content: 'small' },
   cancelDirective: { method: 'POST', path: `${DIRECTIVE}/cancel`, scope: 'cancel', content: 'small' },
   prioritize: { method: 'POST', path: `${DIRECTIVE}/priority`, scope: 'submit', content: 'small' },
-  readRun: { method: 'GET', path: RUN, scope: 'read' },
+  readRun: { method: 'GET', path: RUN, scope: 'read', content: 'query' },
   closeRun: { method: 'PUT', path: RUN, scope: 'submit', content: 'list' },
   beginStep: { method: 'POST', path: `${RUN}/steps`, scope: 'submit', content: 'small' },
   endStep: { method: 'POST', path: `${RUN}/steps/end`, scope: 'submit', content: 'list' },

@@ -21,6 +21,7 @@ import {
   endedStepSchema,
   endStepBodySchema,
   foreignRunViewSchema,
+  RUN_BOUNDS,
 } from '../run/foreign-run.ts';
 import { bulkDecisionBodySchema, bulkDecisionSchema } from '../run/bulk-decision.ts';
 import {
@@ -42,7 +43,14 @@ import {
 } from '../run/again.ts';
 import { type Submission, submissionSchema } from '../directive/submission.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool/tool-question.ts';
-import { type Operation, pageSize, submissionHeaders, traceHeaders, waitQuery } from './operation.ts';
+import {
+  type Operation,
+  pageSize,
+  submissionHeaders,
+  traceHeaders,
+  waitQuery,
+  wholeNumber,
+} from './operation.ts';
 
 /** Operations that submit, start, decide and schedule. */
 export const WORK_OPERATIONS = {
@@ -258,6 +266,13 @@ export const WORK_OPERATIONS = {
     description:
       'The run that its caller began with a model call at `/runs/{run}/…`, a tool call at `/runs/{run}/mcp` or a step. ' +
       'A run of another key is not found. Each of its calls has a request whose id begins with `request_prefix`.',
+    query: z.strictObject({
+      turn: wholeNumber(
+        1,
+        RUN_BOUNDS.turns * 2,
+        'Number of the last turn in `latest_turns`. Default: the newest.',
+      ).optional(),
+    }),
     answer: ['foreign-run-view', foreignRunViewSchema],
     problems: [404],
   },

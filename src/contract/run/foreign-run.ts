@@ -32,6 +32,8 @@ export const RUN_BOUNDS = {
   stepBytes: 16 * 1_024 * 1_024,
   /** Result of one step, bytes of JSON. */
   resultBytes: 256 * 1_024,
+  /** Turns that a view shows. */
+  latestTurns: 20,
 } as const;
 
 /** Schema of the name of a run. */
@@ -151,6 +153,29 @@ export const foreignRunViewSchema = z.object({
   turns: z.int().min(0).describe('Number of recorded model calls.'),
   tool_calls: z.int().min(0).describe('Number of recorded tool calls.'),
   steps: z.int().min(0).describe('Number of steps.'),
+  replays: z.int().min(0).optional().describe('Number of answers that were given from the record.'),
+  diverged: z
+    .object({
+      pass: z.int().min(1).describe('Number of the pass.'),
+      turn: z.int().min(1).describe('Number of the recorded turn that it did not repeat.'),
+      request_id: identifierSchema.describe(
+        'Request of that turn, whose log has the first difference (`run.diverged`).',
+      ),
+    })
+    .optional()
+    .describe('The last pass that left the record. Absent: none has.'),
+  latest_turns: z
+    .array(
+      z.object({
+        turn: z.int().min(1).describe('Number of the turn.'),
+        request_id: identifierSchema.describe('Request of its model call.'),
+        tool_calls: z.int().min(0).describe('Number of tool calls that its answer asks for.'),
+        replays: z.int().min(0).describe('Number of times that its answer was given from the record.'),
+      }),
+    )
+    .max(RUN_BOUNDS.latestTurns)
+    .optional()
+    .describe('At most 20 turns, the newest first, or those up to the `turn` of the query.'),
   request_prefix: identifierSchema.describe(
     'Beginning of the ids of its requests, one for each call: `.t3` follows for the third turn, `.t3.c0` for the first tool call that it asked for.',
   ),

@@ -146,6 +146,8 @@ export function encrypted(requestId: string): DirectiveRefused {
 
 function noRun(requestId: string): DirectiveRefused {
   return new DirectiveRefused(
-    problem('not_found', { detail: `there is no run in a request "${ownId(requestId)}"` }),
+    problem('not_found', {
+      detail: `there is no run in a request "${ownId(requestId)}"; only runs of this service's agents can be forked`,
+    }),
   );
 }

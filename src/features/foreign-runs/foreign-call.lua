@@ -39,24 +39,27 @@ local function answer(id)
 end
 
 -- The calls of a turn that were not made since it was answered last, and their indexes: first those that became this very call
--- before, then equal ones, then those whose arguments the host has completed.
+-- before, then equal ones, then those whose arguments the host has completed. The last value: whether one that was made is this call.
 local function asked_by(turn)
   local asked = cjson.decode(redis.call('HGET', STATE, 'q:' .. turn) or '[]')
   local made = ',' .. get('u:' .. turn)
-  local same, equal, named
+  local same, equal, named, is_repeat
   for index, each in ipairs(asked) do
     local at = int(index - 1)
-    if not string.find(made, ',' .. at .. ',', 1, true) and is_named(each[1]) then
+    if is_named(each[1]) then
       local became = get('m:' .. turn .. '.' .. at)
-      if became == '' then
+      local is_same = string.sub(became, 1, #call + 1) == call .. ' '
+      if string.find(made, ',' .. at .. ',', 1, true) then
+        is_repeat = is_repeat or is_same
+      elseif is_same then
+        same = same or at
+      elseif became == '' then
         equal = equal or (each[2] == arguments and at) or nil
         named = named or at
-      elseif string.sub(became, 1, #call + 1) == call .. ' ' then
-        same = same or at
       end
     end
   end
-  return same, equal, named
+  return same, equal, named, is_repeat
 end
 
 local happened = get('e:' .. call)
@@ -77,8 +80,12 @@ end
 local function take(turn, index, is_mapped)
   local field = 'm:' .. turn .. '.' .. index
   local id = 't' .. turn .. '.c' .. index
+  local early = get('v:' .. turn .. '.' .. call)
   if is_mapped then
     id = string.match(get(field), ' (%S+)$')
+  elseif early ~= '' then
+    id = early
+    redis.call('HDEL', STATE, 'v:' .. turn .. '.' .. call)
   elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
     id = happened
   else
@@ -95,15 +102,17 @@ local turns = {}
 for turn in string.gmatch(get('recent'), '%d+') do
   turns[#turns + 1] = turn
 end
-local completed
+local completed, is_repeat
 for _, turn in ipairs(turns) do
-  local same, equal, named = asked_by(turn)
+  local same, equal, named, is_made = asked_by(turn)
   if same or equal then
     return take(turn, same or equal, same ~= nil)
   end
   completed = completed or (named and { turn, named }) or nil
+  is_repeat = is_repeat or is_made
 end
-if completed then
+-- A call that was made already, and comes again from another program of the run, completes no other one.
+if completed and not is_repeat then
   return take(completed[1], completed[2], false)
 end
 
@@ -121,4 +130,8 @@ if refusal then
   return refusal
 end
 set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
+-- Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
+if cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 then
+  set('v:' .. cursor .. '.' .. call, id)
+end
 return answer(id)

@@ -97,7 +97,10 @@ if shape ~= '' and known == '' then
 end
 local is_news = expected ~= '' and get('told') ~= get('pass')
 if expected ~= '' then
-  set('branch', get('pass'), 'told', get('pass'))
+  set('branch', get('pass'))
+end
+if is_news then
+  set('told', get('pass'), 'left', expected, 'left_request', request_of('t' .. expected))
 end
 if get('branch') ~= '' then
   set('b:' .. turn, '1')

@@ -5,10 +5,11 @@
 --   name, begun, base, trace   name of the run, when it began (milliseconds since the epoch), the beginning of the ids of its requests,
 --                              its trace
 --   status, outcome            '' or how it was closed, and with what, JSON
---   pass, mark, branch, told   number of the pass, the last value of its header, '' or the pass if it has left the record, the last
---                              pass whose departure was reported
+--   pass, mark, branch         number of the pass, the last value of its header, '' or the pass if it has left the record
+--   told, left, left_request   the last pass whose departure was reported, the recorded turn that it left, and the request of that turn
 --   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
 --   turns, calls, steps, bytes counts, and the bytes of the results of steps
+--   replays                    how many answers were given from the record
 --   refused, undo              how many turns were made and refused, and the turn that was made last: '<turn> <JSON: the fields before it>'
 --   t:<digest>                 the turn of a model call
 --   n:<turn>                   the turn before it
@@ -16,8 +17,10 @@
 --   x:<turn>                   the turn that followed it first in the last pass that recorded one
 --   o:<shape>                  the first turn of a history of this shape
 --   q:<turn>                   the calls that its answer asks for, JSON: [[name, digest of arguments], ...]
+--   a:<turn>, r:<turn>         how many these are, and how often the answer was given from the record
 --   u:<turn>                   those of them that were made since it was answered last, ',0,2,'
 --   m:<turn>.<index>           the call that it became: '<call> <id>'
+--   v:<turn>.<call>            the call that was made before the answer of the turn was noted, and that the answer may ask for
 --   e:<call>                   the last one with this tool and these arguments
 --   c:<id>                     when a call was given this id
 --   f:<call>                   '<pass> <how many of it no turn asked for in the pass>'

@@ -30,10 +30,39 @@ export function digestOf(value: unknown): string {
   return hash('sha256', canonicalJson(value), 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
-/** The body without its volatile members. */
+/** The body without its volatile members, and without the date that the Claude Agent SDK writes into its texts. */
 export function lastingBody(wire: ModelWire, members: Members): Members {
   const left = Object.entries(members).filter(([name]) => !VOLATILE[wire].includes(name));
-  return Object.fromEntries(left);
+  return Object.fromEntries(wire.startsWith('anthropic_') ? left.map(withoutDate) : left);
+}
+
+/** Texts of hosts, which no user has written: `system`, messages of that role, and reminders within other ones. */
+function withoutDate([name, value]: [string, unknown]): [string, unknown] {
+  if (name === 'system') return [name, undated(value)];
+  if (name !== 'messages' || !Array.isArray(value)) return [name, value];
+  const messages = value.map((message: unknown) => {
+    if (!isObject(message)) return message;
+    const content = ownMember<unknown>(message, 'content');
+    if (textMember(message, 'role') === 'system') return { ...message, content: undated(content) };
+    if (!Array.isArray(content)) return message;
+    const blocks = content.map((block: unknown) =>
+      textMember(block, 'text').startsWith(REMINDER) ? undated([block])[0] : block,
+    );
+    return { ...message, content: blocks };
+  });
+  return [name, messages];
+}
+
+const REMINDER = '<system-reminder>';
+const DATE = /(Today's date(?: is|:) )\d{4}-\d{2}-\d{2}/g;
+
+/** A text, or a list of blocks with texts. */
+function undated<T>(value: T): T {
+  if (typeof value === 'string') return value.replaceAll(DATE, '$1') as T;
+  if (!Array.isArray(value)) return value;
+  return value.map((block: unknown) =>
+    isObject(block) && typeof block['text'] === 'string' ? { ...block, text: undated(block['text']) } : block,
+  ) as T;
 }
 
 /** The digest of a call. A streamed answer and a whole one have different bytes, and are different calls. */
@@ -79,17 +108,18 @@ export function normalName(name: string): string {
 
 /**
  * Digest that tells the beginning of the same task from that of another one, though its instructions differ: of roles and tools by name, and
- * the last message. '': an answer of a model is in the history, or the call has no history.
+ * the last message that is no instruction. '': an answer of a model is in the history, or the call has no history.
  */
 export function openingShape({ wire, members }: Pick<ModelCall, 'wire' | 'members'>): string {
   const messages = historyOf(members);
   const roles = messages.map((message) => textMember(message, 'role') || textMember(message, 'type'));
-  const last = messages.at(-1);
+  const last = messages.findLast((_, at) => !INSTRUCTING_ROLES.has(roles[at] ?? '')) ?? messages.at(-1);
   if (last === undefined || roles.some((role) => !OPENING_ROLES.has(role))) return '';
   return digestOf([wire, roles, toolNames(members), last]);
 }
 
-const OPENING_ROLES: ReadonlySet<string> = new Set(['', 'system', 'developer', 'user', 'message']);
+const INSTRUCTING_ROLES: ReadonlySet<string> = new Set(['system', 'developer']);
+const OPENING_ROLES: ReadonlySet<string> = new Set(['', ...INSTRUCTING_ROLES, 'user', 'message']);
 
 /** Messages of any wire; an input of text is one message. */
 function historyOf(members: Members): readonly unknown[] {

@@ -8,7 +8,9 @@ import type { RunService } from './run-service.ts';
 export function foreignRunRoutes(runs: RunService): ApiFeature {
   return {
     routes: (app) => {
-      serve(app, 'readRun', async ({ params }) => runs.read(params.run, currentCaller()));
+      serve(app, 'readRun', async ({ params, query }) =>
+        runs.read(params.run, currentCaller(), query.turn ?? null),
+      );
       serve(app, 'closeRun', async ({ params, body }) => runs.close(params.run, body, currentCaller()));
       serve(app, 'beginStep', async ({ params, body }) => runs.beginStep(params.run, body, currentCaller()));
       serve(app, 'endStep', async ({ params, body }) => runs.endStep(params.run, body, currentCaller()));

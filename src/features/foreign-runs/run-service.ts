@@ -52,8 +52,12 @@ export function createRunService({ store, spend, mustEncrypt }: RunServiceParts)
     }
   }
 
-  async function read(run: string, principal: Principal | null): Promise<ForeignRunView> {
-    const record = await store.read(ownerOf(run, principal));
+  async function read(
+    run: string,
+    principal: Principal | null,
+    turn: number | null = null,
+  ): Promise<ForeignRunView> {
+    const record = await store.read(ownerOf(run, principal), turn);
     if (record === null) throw unknownRun(run);
     return viewOf(run, record);
   }
@@ -146,6 +150,18 @@ function viewOf(run: string, record: RunRecord): ForeignRunView {
     turns: record.turns,
     tool_calls: record.calls,
     steps: record.steps,
+    replays: record.replays,
+    latest_turns: record.latestTurns.map(({ turn, requestId, asked, replays }) => ({
+      turn,
+      request_id: requestId,
+      tool_calls: asked,
+      replays,
+    })),
+    ...(record.left === null
+      ? {}
+      : {
+          diverged: { pass: record.left.pass, turn: record.left.turn, request_id: record.left.requestId },
+        }),
     request_prefix: record.base,
     trace_id: record.traceparent.slice(3, 35),
     idle_ms: record.idleMs,

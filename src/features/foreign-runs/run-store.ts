@@ -87,6 +87,14 @@ export type StepEnd = 'recorded' | 'released' | 'other' | 'stale' | 'running' | 
 /** A tool call that an answer asks for: its normalised name, and the digest of its arguments. */
 export type AskedCall = readonly [name: string, arguments: string];
 
+export interface RecordedTurn {
+  readonly turn: number;
+  readonly requestId: string;
+  /** Tool calls that its answer asks for. */
+  readonly asked: number;
+  readonly replays: number;
+}
+
 export interface RunRecord {
   readonly status: 'open' | 'completed' | 'failed';
   readonly outcome: string | null;
@@ -96,6 +104,11 @@ export interface RunRecord {
   readonly turns: number;
   readonly calls: number;
   readonly steps: number;
+  /** Answers that were given from the record. */
+  readonly replays: number;
+  /** The last pass that left the record, and the turn that it did not repeat; null: none has. */
+  readonly left: { readonly pass: number; readonly turn: number; readonly requestId: string } | null;
+  readonly latestTurns: readonly RecordedTurn[];
   /** Beginning of the ids of its requests. */
   readonly base: string;
   readonly traceparent: string;
@@ -126,7 +139,15 @@ const VIEW_FIELDS = [
   'base',
   'trace',
   'refused',
+  'replays',
+  'told',
+  'left',
+  'left_request',
 ];
+
+/** Fields of the record of one turn that its view shows. */
+const turnFields = (turn: number): string[] => [`n:${turn}`, `y:t${turn}`, `a:${turn}`, `r:${turn}`];
+const TURN_FIELDS = turnFields(0).length;
 
 /** `keptMs`: the retention of closed requests of a tenant, milliseconds. `spend`: takes a new run from the quota of its caller, or throws. */
 export function createRunStore(
@@ -184,8 +205,13 @@ export function createRunStore(
       await run('foreign-forget', keysOf(owner), [requestId]);
     },
     /** false: the run has no such turn. */
-    async asked(owner: RunOwner, requestId: string, calls: readonly AskedCall[]): Promise<boolean> {
-      const reply = await run('foreign-asked', keysOf(owner), [requestId, JSON.stringify(calls)]);
+    async asked(
+      owner: RunOwner,
+      requestId: string,
+      { calls, isReplayed }: { calls: readonly AskedCall[]; isReplayed: boolean },
+    ): Promise<boolean> {
+      const args = [requestId, JSON.stringify(calls), calls.length, isReplayed ? '1' : ''];
+      const reply = await run('foreign-asked', keysOf(owner), args);
       return namedIn(reply).text('kind') === 'noted';
     },
     /** null: the answer of the last turn is not noted yet. */
@@ -244,30 +270,53 @@ export function createRunStore(
       const reply = namedIn(await run('foreign-close', keysOf(owner), [status, outcome]));
       return reply.text('kind') as 'closed' | 'other' | 'none';
     },
-    /** null: there is no such run. */
-    async read(owner: RunOwner): Promise<RunRecord | null> {
+    /** `until`: the last one of the latest turns that are read; null: the newest. Returns null where there is no such run. */
+    async read(owner: RunOwner, until: number | null): Promise<RunRecord | null> {
       const [state] = keysOf(owner);
       const [fields, leftMs] = await whileAvailable(async () =>
         Promise.all([connection.hmget(state, ...VIEW_FIELDS), connection.pttl(state)]),
       );
-      const [name, status, outcome, begunAt, pass, branch, turns, calls, steps, base, trace, refused] =
-        fields;
-      if (name === null || name === undefined) return null;
+      const view = new Map(VIEW_FIELDS.map((name, at) => [name, fields[at] ?? '']));
+      const text = (name: string): string => view.get(name) ?? '';
+      const number = (name: string): number => Number(text(name));
+      if (text('name') === '') return null;
+      const base = text('base');
+      const newest = Math.min(until ?? Number.MAX_SAFE_INTEGER, number('turns'));
       return {
-        status: status ? (status as 'completed' | 'failed') : 'open',
-        outcome: outcome ?? null,
-        begunAt: Number(begunAt),
-        pass: Number(pass),
-        isBranch: Boolean(branch),
-        turns: Number(turns ?? 0) - Number(refused ?? 0),
-        calls: Number(calls ?? 0),
-        steps: Number(steps ?? 0),
-        base: base ?? '',
-        traceparent: trace ?? '',
+        status: (text('status') || 'open') as RunRecord['status'],
+        outcome: text('outcome') || null,
+        begunAt: number('begun'),
+        pass: number('pass'),
+        isBranch: text('branch') !== '',
+        turns: number('turns') - number('refused'),
+        calls: number('calls'),
+        steps: number('steps'),
+        replays: number('replays'),
+        left:
+          text('left') === ''
+            ? null
+            : { pass: number('told'), turn: number('left'), requestId: text('left_request') },
+        latestTurns: await turnsUntil(state, base, newest),
+        base,
+        traceparent: text('trace'),
         // Each call renews the time that the record is kept.
         idleMs: Math.max(0, keep(owner) - leftMs),
         keptMs: Math.max(0, leftMs),
       };
     },
   };
+
+  /** The newest first; a number whose call was refused is no turn. */
+  async function turnsUntil(state: string, base: string, newest: number): Promise<RecordedTurn[]> {
+    const length = Math.min(RUN_BOUNDS.latestTurns, newest);
+    if (length === 0) return [];
+    const numbers = Array.from({ length }, (_, at) => newest - at);
+    const values = await whileAvailable(async () => connection.hmget(state, ...numbers.flatMap(turnFields)));
+    return numbers.flatMap((turn, at) => {
+      const [before, tries, asked, replays] = values.slice(at * TURN_FIELDS, (at + 1) * TURN_FIELDS);
+      if (before === null) return [];
+      const requestId = `${base}.t${turn}${tries === null ? '' : `.${tries}`}`;
+      return [{ turn, requestId, asked: Number(asked), replays: Number(replays) }];
+    });
+  }
 }

@@ -91,7 +91,7 @@ export function createTurns(parts: TurnsParts): TurnsOfRun {
       const calls = toolCalls
         .slice(0, MOST_ASKED)
         .map(({ name, arguments: args }) => [normalName(name), digestOf(args)] as const);
-      await store.asked(owner, requestId, calls);
+      await store.asked(owner, requestId, { calls, isReplayed });
     },
   };
 }

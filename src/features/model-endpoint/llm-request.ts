@@ -6,7 +6,7 @@ import { type HideText, hiding } from '../../contract/json/secret-text.ts';
 import { llmRequestSchema, type LlmRequest } from '../../contract/directive/work-directive.ts';
 import type { ModelRef } from '../../contract/model/model-name.ts';
 import { familyOf, operationOfWire, speaks } from '../../contract/model/model-wire.ts';
-import type { RawAnswer, RawTurn } from '../../contract/model/raw-answer.ts';
+import type { RawAnswer, RawHead, RawTurn } from '../../contract/model/raw-answer.ts';
 import { MAX_ERROR_BYTES } from '../../models/answers/answer-limits.ts';
 import type { AnswerPiece } from '../../models/answers/answer-collector.ts';
 import { failure, type ModelFailure, modelFailure, refusedCall } from '../../models/answers/model-failure.ts';
@@ -17,6 +17,7 @@ import { beginLimits, type CallLimits, type LimitSettings } from '../../models/c
 import type { ModelLimiter } from '../../models/model-limiter.ts';
 import { followed, isUnsent } from '../../models/requests/sent-requests.ts';
 import { boundedBody } from '../../platform/bounds/bounded-response.ts';
+import { createSemaphore, type Semaphore } from '../../platform/bounds/semaphore.ts';
 import { heldBack } from '../../platform/bounds/while-it-holds.ts';
 import { begunCall } from '../../worker/executors/model-call-facts.ts';
 import {
@@ -44,7 +45,13 @@ export interface RequestOptions extends BudgetOptions {
   readonly limiter: ModelLimiter;
 }
 
+/** Large answers that a process reads at once: each is in memory as a whole, some times. */
+const LARGE_AT_ONCE = 4;
+/** Bytes of an answer that is not large. */
+const SMALL_BYTES = 1_024 * 1_024;
+
 export function llmRequest(options: RequestOptions): DirectiveDefinition {
+  const large = createSemaphore(LARGE_AT_ONCE);
   return defineDirective<LlmRequest>({
     mode: 'queued',
     type: 'llm_request',
@@ -53,13 +60,14 @@ export function llmRequest(options: RequestOptions): DirectiveDefinition {
     started: () => null,
     // The events of a stream have many times the characters of the text in them.
     reportCharacters: 64 * 1_024 * 1_024,
-    execute: (directive, context) => request(options, directive, context),
+    execute: (directive, context) => request(options, large, directive, context),
   });
 }
 
 /** A request that is ready to be sent. */
 interface Prepared {
   readonly options: RequestOptions;
+  readonly large: Semaphore;
   readonly directive: LlmRequest;
   readonly context: ExecutionContext;
   readonly ref: ModelRef;
@@ -71,6 +79,7 @@ interface Prepared {
 
 async function request(
   options: RequestOptions,
+  large: Semaphore,
   directive: LlmRequest,
   context: ExecutionContext,
 ): Promise<Execution> {
@@ -85,6 +94,7 @@ async function request(
   const settings = providers.settings(ref.provider);
   const prepared = {
     options,
+    large,
     directive,
     context,
     ref,
@@ -197,24 +207,21 @@ async function send({ url, headers, body }: ProviderRequest, signal: AbortSignal
 }
 
 async function answered(made: Call, response: Response): Promise<Execution> {
-  const { reader, directive, hide } = made;
+  const { reader, hide } = made;
   const streamed = response.ok && isEventStream(response);
   const head = headOf(response, hide);
   if (!response.ok) return refusedBy(made, response);
   if (response.body === null) return turnExecution({ ...made, answer: { ...head, streamed, body: '' } });
-  if (!streamed) {
-    const body = await readWhole(response.body, directive.wire, reader);
-    const error = reader.error();
-    made.answer = { ...head, streamed, body: error === null ? body : hide(body) };
-    if (error !== null) return failed(made, reportedFailure(made, error));
-    return turnExecution(made);
-  }
+  if (!streamed) return answeredWhole(made, head, response.body);
   made.answer = { ...head, streamed, body: '' };
+  let isKept = true;
   const rest = await readStream(response.body, reader, {
-    take: async (text, pieces) => report(made, text, pieces),
+    take: async (text, pieces) => (isKept = await report(made, text, pieces)),
     limits: made.stops,
     signal: made.stops.signal,
   });
+  made.stops.signal.throwIfAborted();
+  if (!isKept) return failed({ ...made, answer: null }, notKept(made));
   const error = reader.error();
   made.answer = { ...made.answer, body: error === null ? rest : hide(rest) };
   if (error !== null) return failed(made, reportedFailure(made, error));
@@ -222,8 +229,29 @@ async function answered(made: Call, response: Response): Promise<Execution> {
   return reader.isComplete() ? turnExecution(made) : failed({ ...made, answer: null }, interrupted(made));
 }
 
-/** The first text of an attempt brings the head of the answer. */
-async function report(made: Call, text: string, pieces: readonly AnswerPiece[]): Promise<void> {
+async function answeredWhole(
+  made: Call,
+  head: RawHead,
+  stream: NonNullable<Response['body']>,
+): Promise<Execution> {
+  const { reader, directive, hide, large, stops } = made;
+  let hasPlace = false;
+  const take = async (): Promise<void> => {
+    hasPlace = await large.take(stops.signal);
+    stops.signal.throwIfAborted();
+  };
+  try {
+    const body = await readWhole(stream, directive.wire, reader, { from: SMALL_BYTES, take });
+    const error = reader.error();
+    made.answer = { ...head, streamed: false, body: error === null ? body : hide(body) };
+    return await (error === null ? turnExecution(made) : failed(made, reportedFailure(made, error)));
+  } finally {
+    if (hasPlace) large.release();
+  }
+}
+
+/** The first text of an attempt brings the head of the answer. false: the log takes no more of it. */
+async function report(made: Call, text: string, pieces: readonly AnswerPiece[]): Promise<boolean> {
   const { context, directive, startedAt, answer } = made;
   const call_id = directive.id;
   const isFirst = made.firstChunkMs === null;
@@ -234,7 +262,7 @@ async function report(made: Call, text: string, pieces: readonly AnswerPiece[]):
     context.report('ai.llm.raw', { call_id, text, ...head, metadata: {} });
   }
   for (const piece of pieces) context.report('ai.llm.delta', { call_id, ...deltaOf(piece), metadata: {} });
-  await context.drained();
+  return context.drained();
 }
 
 function deltaOf(piece: AnswerPiece) {
@@ -262,6 +290,13 @@ function reportedFailure({ ref, hide }: Call, error: unknown): ModelFailure {
   const message = hide(reported?.members.message ?? 'the provider reports an error');
   const refusal = { status: reported?.status ?? 500, message, body, headers: {} };
   return { ...refusedCall(refusal, ref, Date.now()), mayHaveCost: true };
+}
+
+/** The rest would be paid for, and its caller could not get it. */
+function notKept({ ref }: Call): ModelFailure {
+  const details = { model: ref.name, reason: 'too_large' };
+  const message = 'the answer is larger than its request may hold (limits.request_bytes)';
+  return failure('invalid_result', message, details, { mayHaveCost: true });
 }
 
 function interrupted({ ref }: Call): ModelFailure {

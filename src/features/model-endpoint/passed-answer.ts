@@ -13,7 +13,7 @@ import {
   MAX_STREAM_BYTES,
 } from '../../models/answers/answer-limits.ts';
 import { RefusedAnswer } from '../../models/answers/refused-answer.ts';
-import { boundedBody } from '../../platform/bounds/bounded-response.ts';
+import { boundedBody, type LargePlace } from '../../platform/bounds/bounded-response.ts';
 import { createEventCutter } from '../../platform/bounds/event-cutter.ts';
 import { jsonExcess } from '../../platform/bounds/json-shape.ts';
 import type { AnswerReader } from './answer-reader.ts';
@@ -54,9 +54,14 @@ const MOST_READ_BYTES = 1_024 * 1_024;
 const LAST_USAGE = /"usage"\s*:\s*(\{[^{}]{1,1000}\})/;
 
 /** The body of a whole answer. Throws `RefusedAnswer` for one that is too large or no text. */
-export async function readWhole(body: Body, wire: ModelWire, reader: AnswerReader): Promise<string> {
+export async function readWhole(
+  body: Body,
+  wire: ModelWire,
+  reader: AnswerReader,
+  place: LargePlace,
+): Promise<string> {
   const limits = wire === 'openai_embeddings' || wire === 'google_embed' ? EMBEDDING_LIMITS : LANGUAGE_LIMITS;
-  const { ok, bytes } = await boundedBody(body, limits.maxBodyBytes);
+  const { ok, bytes } = await boundedBody(body, limits.maxBodyBytes, place);
   if (!ok) throw tooLarge(`is larger than ${limits.maxBodyBytes} bytes`);
   const text = textOf(bytes);
   if (bytes.length > MOST_READ_BYTES && limits === EMBEDDING_LIMITS) {
@@ -85,8 +90,8 @@ function tooLarge(excess: string): RefusedAnswer {
 }
 
 export interface StreamTaker {
-  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved. */
-  take(text: string, pieces: readonly AnswerPiece[]): Promise<void>;
+  /** Whole events, and the chunks that they add to the answer. The next ones are read once it has resolved; false: none are needed. */
+  take(text: string, pieces: readonly AnswerPiece[]): Promise<boolean>;
   /** From now on each chunk must follow within the idle limit; not while what came is taken. */
   readonly limits: { expectNext(): void; pause(): void };
   readonly signal: AbortSignal;
@@ -139,7 +144,10 @@ export async function readStream(
     cutter.push(read.value);
     // An error is the end, whatever follows it.
     if (reader.error() !== null && rest.length > MAX_ERROR_BYTES) break;
-    if (passing !== '' || pieces.length > 0) await take(passing, pieces);
+    if ((passing !== '' || pieces.length > 0) && !(await take(passing, pieces))) {
+      void source.cancel().catch(() => {});
+      return '';
+    }
     [passing, pieces] = ['', []];
     limits.expectNext();
   }

@@ -14,17 +14,31 @@ export type BoundedBody =
   /** `bytes`: the beginning, up to the limit. */
   | { readonly ok: false; readonly bytes: Buffer<ArrayBuffer> };
 
-/** Rejects when the connection breaks. */
+/** Place that a large body needs, so that few of them are in memory at once. */
+export interface LargePlace {
+  /** Bytes that need no place. */
+  readonly from: number;
+  /** Resolves when there is one; what rejects ends the reading. Nothing more is read meanwhile. */
+  take(): Promise<void>;
+}
+
+/** Rejects when the connection breaks. `place`: default: none is needed. */
 export async function boundedBody(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
+  place?: LargePlace,
 ): Promise<BoundedBody> {
   const held = createByteGatherer(maxBytes);
+  let needsPlace = place !== undefined;
   if (body === null) return { ok: true, bytes: held.take() };
   const reader = body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { ok: true, bytes: held.take() };
+    if (needsPlace && place !== undefined && held.length + value.length > place.from) {
+      needsPlace = false;
+      await place.take();
+    }
     if (held.add(value)) continue;
     held.add(value.subarray(0, maxBytes - held.length));
     void reader.cancel().catch(() => {});

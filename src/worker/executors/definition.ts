@@ -103,8 +103,11 @@ export interface ExecutionContext {
   /** Absent where nothing can be written down. */
   tasks?: TaskKeeping;
   report: Report;
-  /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
-  drained(): Promise<void>;
+  /**
+   * Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. false: nothing more is written,
+   * since a limit is reached or the claim is lost.
+   */
+  drained(): Promise<boolean>;
   /** The questions of the tool in an earlier attempt, with the answers; absent: none. */
   answered?: AnsweredRound;
   /**

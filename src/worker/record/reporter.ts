@@ -13,8 +13,8 @@ import { persistently } from './durably.ts';
 
 export interface Reporter {
   report: Report;
-  /** Resolves when little is left to write, or when nothing will be written any more; never rejects. */
-  drained(): Promise<void>;
+  /** Resolves when little is left to write; false: nothing more will be written. Never rejects. */
+  drained(): Promise<boolean>;
   /** Nothing is heard any more; resolves when everything said so far is written or given up. */
   close(): Promise<void>;
   /** Whether anything was written: readers may have seen it under this attempt's number. */
@@ -130,8 +130,9 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (pending.size() > 0) writing ??= write();
     },
     async drained() {
-      if (pending.size() <= MUCH_PENDING || signal.aborted) return;
-      await (room ??= Promise.withResolvers<void>()).promise;
+      if (pending.size() > MUCH_PENDING && !signal.aborted)
+        await (room ??= Promise.withResolvers<void>()).promise;
+      return !mute;
     },
     async close() {
       mute = true;

@@ -6,6 +6,7 @@ import { createTerminal } from '../../../src/cli/terminal.ts';
 import {
   createAccessClient,
   createArchiveClient,
+  createRunClient,
   createHttpClient,
 } from '../../../src/client/http-client.ts';
 import { startService } from '../../support/running-service.ts';
@@ -35,11 +36,17 @@ test('without read: the command line says what was accepted, with an exit code o
   const open = createAccessClient({ baseUrl: service.url });
   const { key } = await open.create({ name: 'tests', scopes: ['submit', 'admin'] });
   const client = createHttpClient({ baseUrl: service.url, apiKey: key });
-  const archive = createArchiveClient({ baseUrl: service.url, apiKey: key });
+  const at = { baseUrl: service.url, apiKey: key };
+  const services = {
+    client,
+    encrypting: null,
+    archive: createArchiveClient(at),
+    foreignRuns: createRunClient(at),
+  };
   const terminal = createTerminal(textStream(false), textStream(false));
   const interrupt = new AbortController().signal;
   const called = call(
-    { client, encrypting: null, baseUrl: '', archive, terminal, keyboard: null, json: false, interrupt },
+    { ...services, baseUrl: '', terminal, keyboard: null, json: false, interrupt },
     'a.b',
     [],
     {

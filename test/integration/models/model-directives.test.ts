@@ -359,8 +359,8 @@ describe('pieces', () => {
             asked += 1;
             if (asked === 3) resolve();
             return asked < 3
-              ? Promise.resolve()
-              : new Promise((open) => stop.signal.addEventListener('abort', () => open()));
+              ? Promise.resolve(true)
+              : new Promise((open) => stop.signal.addEventListener('abort', () => open(true)));
           },
         },
       }),

@@ -7,13 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createRunClient } from '../../../../src/client/http-client.ts';
+import { createHttpClient, createRunClient } from '../../../../src/client/http-client.ts';
+import { compareCases } from '../../../../src/contract/case/compare.ts';
+import { caseText } from '../../../../src/features/cases/case-file.ts';
+import { recordRequest } from '../../../../src/features/cases/record.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
 import { ERAS, openHost, textOf } from '../../../support/mcp-clients.ts';
 import { askModern } from '../../../support/modern-requests.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { useKeyedService } from '../../../support/keyed-service.ts';
 import { type Child, spawnNode } from '../../../support/process.ts';
+import { PROGRAM } from '../../../support/program.ts';
 import { startOtlpReceiver } from '../../../support/otlp-receiver.ts';
 import { json, sse, startProvider, STREAM_HEAD } from '../../../support/provider-server.ts';
 import { get } from '../../../support/public-api.ts';
@@ -228,6 +232,11 @@ async function ask(run: string, messages: readonly object[], headers: Record<str
   };
 }
 
+async function adjutant(...args: string[]): Promise<string> {
+  const command = [PROGRAM, '--url', service.url, ...args];
+  return (await promisify(execFile)(process.execPath, command)).stdout;
+}
+
 test('steps count in the quota of a key, and one that is refused was not begun', async () => {
   // The run itself, and one step.
   const limited = await keyed.make({ per_day: 2 });
@@ -267,7 +276,35 @@ test('a pass that was made before is answered byte for byte; one that leaves it 
     },
   });
   expect(JSON.stringify(body.signals)).not.toContain('hidden');
-  expect(await get(`${service.url}/v1/runs/diverging`)).toMatchObject({ body: { branched: true, turns: 3 } });
+  expect(await get(`${service.url}/v1/runs/diverging`)).toMatchObject({
+    body: { branched: true, turns: 3, diverged: { pass: 2, turn: 2, request_id: second.request } },
+  });
+  expect(await get(`${service.url}/v1/runs/diverging?turn=1`)).toMatchObject({
+    body: { replays: 1, latest_turns: [{ turn: 1, request_id: first.request, replays: 1 }] },
+  });
+});
+
+// Issue 37, B8 and B11, on the command line: no verb showed such a run.
+test('adjutant get shows a run with its passes, turns and divergence; adjutant trace draws its calls', async () => {
+  const { request } = await ask('shown', [SYSTEM, USER]);
+  await ask('shown', [SYSTEM, USER]);
+  await ask('shown', [{ role: 'system', content: 'You add.' }, USER]);
+  const [shown, drawn, json] = await Promise.all([
+    adjutant('get', 'shown'),
+    adjutant('trace', 'shown'),
+    adjutant('get', 'shown', '--json'),
+  ]);
+  expect(shown).toMatch(/^shown run of another program, open, last call .+ ago$/m);
+  expect(shown).toMatch(/^passes +3, the last one left the record$/m);
+  expect(shown).toMatch(/^turns +2, 1 answer from the record$/m);
+  expect(shown).toMatch(new RegExp(`^divergence +pass 3 at turn 1: .*adjutant tail ${request}$`, 'm'));
+  expect(shown).toMatch(new RegExp(`^ +1 +${request} +0 tool calls +from the record 1 time`, 'm'));
+  expect(drawn).toContain(shown.split('\n')[2]);
+  expect(drawn).toMatch(new RegExp(`^${request} .*━`, 'ms'));
+  expect(JSON.parse(json)).toMatchObject({ run: 'shown', passes: 3 });
+  await expect(adjutant('get', 'none')).rejects.toMatchObject({
+    stderr: expect.stringContaining('no run of another program') as string,
+  });
 });
 
 test('a start names its pass by a header; a fresh answer is asked for by another one', async () => {
@@ -333,6 +370,27 @@ test('resume and fork refuse the requests of a run that another program leads; a
   expect(await verb('fork', { at: 1 })).toMatchObject(refused);
   expect((await verb('again', {})).status).toBe(202);
   expect(await get(`${service.url}/v1/runs/alone`)).toMatchObject({ body: { turns: 1 } });
+});
+
+// Issue 37, B10: a recorded model call was an empty case, and two different ones compared as the same.
+test('record and diff read single requests of a run, without the bodies of model calls; eval refuses their cases', async () => {
+  const one = await ask('cases', [SYSTEM, USER]);
+  const two = await ask('cases', [SYSTEM, USER, { role: 'assistant', content: 'one' }, USER]);
+  const client = createHttpClient({ baseUrl: service.url });
+  const recorded = await recordRequest(client, one.request);
+  expect(recorded.turns).toMatchObject([
+    { model: { model: 'play:m', answer: { ok: true, payload: { text: 'read 2' } } } },
+  ]);
+  const text = caseText(recorded);
+  expect(text).not.toMatch(/You count|chat\.completion/);
+  expect(compareCases(recorded, await recordRequest(client, two.request)).parted).not.toBeNull();
+  expect(compareCases(recorded, recorded).parted).toBeNull();
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-case-'));
+  await writeFile(join(folder, 'one.jsonl'), text);
+  await expect(adjutant('eval', join(folder, 'one.jsonl'), '--offline')).rejects.toMatchObject({
+    stderr: expect.stringMatching(/^(?!.* at ).*has no run of an agent/) as string,
+  });
+  await rm(folder, { recursive: true });
 });
 
 test('a step of the Python example runs once for each run', async () => {

@@ -1,6 +1,6 @@
 /** The record of runs that other programs lead (issue 37, section B): which directive a model call, a tool call and a step is, over restarts,
  *  branches, other callers and two programs at once. It goes through the seam of the model endpoint, on a real Redis. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../../src/contract/problem.ts';
 import type { BeginStepBody } from '../../../../src/contract/run/foreign-run.ts';
 import type { ModelCall } from '../../../../src/features/model-endpoint/turns-of-run.ts';
@@ -16,6 +16,9 @@ type Asked = readonly [name: string, args: Record<string, unknown>];
 type Message = Record<string, unknown>;
 interface Sent {
   readonly headers?: Record<string, string>;
+  readonly wire?: ModelCall['wire'];
+  /** The answer comes from the record. */
+  readonly isReplayed?: boolean;
   readonly more?: Record<string, unknown>;
 }
 
@@ -47,12 +50,13 @@ async function openRuns() {
   async function turn(
     messages: readonly Message[],
     asks: readonly Asked[] = [],
-    { headers = {}, more }: Sent = {},
+    { headers = {}, more, wire = 'openai_chat', isReplayed = false }: Sent = {},
     principal: Principal | null = null,
   ): Promise<string> {
-    const target = await runs.turns.turnFor('order', call(messages, more), headers, principal, null);
+    const asked = { ...call(messages, more), wire };
+    const target = await runs.turns.turnFor('order', asked, headers, principal, null);
     const toolCalls = asks.map(([name, args], at) => ({ id: `call_${at}`, name, arguments: args }));
-    await runs.turns.answered('order', target, { toolCalls, usage: null, isReplayed: false });
+    await runs.turns.answered('order', target, { toolCalls, usage: null, isReplayed });
     return target.requestId;
   }
   const find = async (
@@ -143,6 +147,18 @@ test('a host that completes the arguments gets the call that was asked for, and 
   await it.turn(TASK, asked);
   expect(await it.tool(['refund', { order: 1, currency: 'EUR' }])).toBe(two);
   expect(await it.tool(['refund', { order: 2, currency: 'EUR' }])).toBe(one);
+});
+
+// Issue 37, C13: the Claude Agent SDK calls a tool while the model still writes; killed then and started again, it refunded twice.
+test('a call that came before its answer was noted is the one that the answer asks for', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 1 }];
+  const begun = await it.turns.turnFor('order', it.call(TASK), {}, null, null);
+  const early = await it.tool(refund);
+  expect(await it.turn(TASK, [refund, refund])).toBe(begun.requestId);
+  expect([await it.tool(refund), await it.tool(refund)]).toEqual([early, `${begun.requestId}.c1`]);
+  await it.turn(TASK, [refund, refund]);
+  expect(await it.tool(refund), 'after one more start').toBe(early);
 });
 
 test('calls that no turn asked for count within a named pass; without a name a once call is never made twice', async () => {
@@ -266,6 +282,85 @@ test('a start with another time of day in its instructions is a branch of the sa
   expect(it.log).toHaveLength(1);
 });
 
+// Issue 37, C13: @anthropic-ai/claude-agent-sdk 0.3.332 sends its surroundings, which end with the date, as a message of the role `system`
+// after the task, and older ones in a reminder within it.
+test('the date of the Claude Agent SDK makes no other call; a change beside it is a branch of the same task', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  const ask = async (about: string, reminder = '') => {
+    const blocks = [reminder, 'Refund order 4711.'].filter(Boolean).map((text) => ({ type: 'text', text }));
+    const messages = [
+      { role: 'user', content: blocks },
+      { role: 'system', content: [{ type: 'text', text: about }] },
+    ];
+    return it.turn(messages, [refund], { wire: 'anthropic_messages' });
+  };
+  const first = await ask("In /a. Today's date is 2026-11-27.");
+  const happened = await it.tool(refund);
+  expect(await ask("In /a. Today's date is 2026-11-28.")).toBe(first);
+  expect(await ask("In /b. Today's date is 2026-11-28.")).not.toBe(first);
+  expect(it.log).toMatchObject([{ turn: 1, pass: 3 }]);
+  expect(await it.tool(refund)).toBe(happened);
+
+  const reminded = async (day: number) =>
+    ask('In /a.', `<system-reminder>Today's date is 2026-11-${day}.</system-reminder>`);
+  expect(await reminded(27)).toBe(await reminded(28));
+  const written = async (day: number) => ask('In /a.', `Today's date is 2026-11-${day}.`);
+  expect(await written(27), 'words of the user').not.toBe(await written(28));
+});
+
+// Issue 37, "attack it with the ten questions": a provider that answers differently to the same body.
+test('where the same body has two answers, a pass finds the newest one and the calls that it asked for', async () => {
+  await using it = await openRuns();
+  const one: Asked = ['refund', { order: 1 }];
+  const other: Asked = ['refund', { order: 2 }];
+  await it.turn(TASK, [one]);
+  const ofFirst = await it.tool(one);
+  const fresh = await it.turn(TASK, [other], { headers: { 'adjutant-replay': 'off' } });
+  const ofFresh = await it.tool(other);
+  expect(ofFresh).not.toBe(ofFirst);
+  expect([await it.turn(TASK, [other]), await it.tool(other)]).toEqual([fresh, ofFresh]);
+  expect(await it.tool(one), 'it happened, and no turn of the pass asks for it').toBe(ofFirst);
+});
+
+// Issue 37, "attack it with the ten questions": clocks. Only that of Redis counts.
+test('a process whose clock is hours ahead takes no lease, forgets no call and sees no idle run', async () => {
+  await using it = await openRuns();
+  await it.step({ key: 'charge', token: 'a' });
+  const first = await it.turn(TASK, [['mail', {}]]);
+  const mail = await it.find(['mail', {}]);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 100 * 3_600_000 });
+  try {
+    expect(await it.step({ key: 'charge', token: 'b' })).toMatchObject({ state: 'running' });
+    expect(await it.turn(TASK, [['mail', {}]])).toBe(first);
+    expect(await it.find(['mail', {}])).toMatchObject({ requestId: mail.requestId, isOld: false });
+    expect(await it.calls.read('order', null)).toMatchObject({ status: 'open' });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('the view counts what came from the record, by turn, and names the turn that a pass left; it shows 20 turns', async () => {
+  await using it = await openRuns();
+  const history = (turn: number): Message[] => (turn === 0 ? [...TASK] : [...TASK, answer(`turn ${turn}`)]);
+  const asks: Asked[] = [['look', {}]];
+  for (let turn = 0; turn < 25; turn += 1) await it.turn(history(turn), turn === 0 ? asks : []);
+  for (const turn of [0, 1, 1]) await it.turn(history(turn), turn === 0 ? asks : [], { isReplayed: true });
+  await it.turn([...TASK, answer('another')]);
+  const newest = await it.calls.read('order', null);
+  expect(newest).toMatchObject({ turns: 26, replays: 3, diverged: { pass: 2, turn: 3 } });
+  expect(newest.latest_turns?.map(({ turn }) => turn)).toEqual(
+    Array.from({ length: 20 }, (_, at) => 26 - at),
+  );
+  const { latest_turns: first } = await it.calls.read('order', null, 2);
+  const prefix = newest.request_prefix;
+  expect(first).toEqual([
+    { turn: 2, request_id: `${prefix}.t2`, tool_calls: 0, replays: 2 },
+    { turn: 1, request_id: `${prefix}.t1`, tool_calls: 1, replays: 1 },
+  ]);
+  expect(newest.diverged?.request_id).toBe(`${prefix}.t3`);
+});
+
 test('two programs under one run at once join: each turn is one, and no once call happens twice', async () => {
   await using it = await openRuns();
   const refund: Asked = ['refund', { order: 4711 }];
@@ -277,6 +372,12 @@ test('two programs under one run at once join: each turn is one, and no once cal
   const ofFirst = await it.tool(refund);
   expect(await it.turn(history, [refund])).toBe(ahead);
   expect(await it.tool(refund)).toBe(ofFirst);
+  // The child of a killed program goes on beside the next start: a call that both make is not the other one of its turn.
+  const another: Asked = ['refund', { order: 4711, reason: 'late' }];
+  await it.turn([...history, answer('two')], [another, ['refund', { order: 4712 }]]);
+  const ofBoth = await it.tool(another);
+  expect(await it.tool(another)).toBe(ofBoth);
+  expect(await it.tool(['refund', { order: 4712 }])).not.toBe(ofBoth);
   const both = await Promise.all([it.turn([...history, answer('x')]), it.turn([...history, answer('x')])]);
   expect(both[0]).toBe(both[1]);
 });

@@ -63,6 +63,14 @@ const provider = shared(async () =>
       await once(response, 'close');
       return;
     }
+    if (body.model === 'flood') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const events = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(900) } }] })}\n\n`;
+      const closed = once(response, 'close');
+      while (!response.destroyed)
+        if (!response.write(events.repeat(64))) await Promise.race([once(response, 'drain'), closed]);
+      return;
+    }
     if (body.model === 'held') {
       held.asked.resolve();
       await held.release.promise;
@@ -80,7 +88,7 @@ const service = shared(async () =>
       ADJUTANT_ADMIN_KEY: ADMIN,
     },
     config: {
-      limits: { model_grace_ms: 1 },
+      limits: { model_grace_ms: 1, request_bytes: 8 * 1_024 * 1_024 },
       providers: {
         openai: { type: 'openai', base_url: `${provider.url}/v1`, params: { user: 'operator' } },
         second: { type: 'openai-compatible', base_url: `${provider.url}/second` },
@@ -279,6 +287,20 @@ describe('a call', () => {
     );
     await connection.quit();
     expect([sizes.length > 5, Math.max(...sizes)]).toEqual([true, 256 * 1_024]);
+  });
+
+  // Issue 37: a stream of 120 MB in events of 1 KB. The caller waited for its end without a byte, and the provider was paid for all of it.
+  test('whose stream is larger than its request may hold ends with an error at the limit, and the provider stops', async () => {
+    const response = await fetch(`${service.url}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${ADMIN}` },
+      body: JSON.stringify({ model: 'openai:flood', messages, stream: true }),
+    });
+    const text = await response.text();
+    expect(text.length).toBeGreaterThan(1_024 * 1_024);
+    expect(text.slice(-1_000)).toMatch(/limits\.request_bytes.*\n\n$/s);
+    await seenWith('flood')[0]?.closed;
+    expect(seenWith('flood')).toHaveLength(1);
   });
 
   test('with an alias goes on to the next model of the same form, and has the parameters of the operator', async () => {

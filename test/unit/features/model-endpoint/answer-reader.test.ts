@@ -18,7 +18,10 @@ const bodyOf = (text: string) => new Response(text).body as ReadableStream<Uint8
 async function read(wire: ModelWire, text: string) {
   const reader = createAnswerReader(wire);
   let taken = '';
-  const take = async (events: string): Promise<void> => void (taken += events);
+  const take = async (events: string): Promise<boolean> => {
+    taken += events;
+    return true;
+  };
   const rest = await readStream(bodyOf(text), reader, { take, limits, signal: new AbortController().signal });
   expect(taken + rest).toBe(text);
   const { text: said, thinking, usage, finish } = reader.answer;
@@ -129,7 +132,10 @@ test.each([
   '{"__proto__":{"choices":[]}}',
 ])('a whole answer of %s is passed on, and says nothing', async (text) => {
   const reader = createAnswerReader('openai_chat');
-  expect(await readWhole(bodyOf(text), 'openai_chat', reader)).toBe(text);
+  let places = 0;
+  const place = { from: 4, take: async () => void (places += 1) };
+  expect(await readWhole(bodyOf(text), 'openai_chat', reader, place)).toBe(text);
+  expect(places, 'a body above 4 bytes takes one place').toBe(text.length > 4 ? 1 : 0);
   expect(reader.answer.text).toBe('');
   expect(reader.toolCalls()).toEqual([]);
 });

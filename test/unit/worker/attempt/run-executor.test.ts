@@ -27,7 +27,7 @@ function run(execute: Execute, signal: AbortSignal) {
     models: [],
     candidate: { index: 0, history: [] },
     redeliveries: 0,
-    drained: () => Promise.resolve(),
+    drained: () => Promise.resolve(true),
     report: () => {},
   };
   return runExecutor(testTool(execute) as QueuedDefinition, toolCall(), context);

@@ -59,7 +59,7 @@ function setUp(
     models: [],
     candidate: { index: 0, history: [] },
     redeliveries: 0,
-    drained: () => Promise.resolve(),
+    drained: () => Promise.resolve(true),
     report: (type, data) => reported.push([type, data]),
   };
   const execute = (fields: Partial<ToolExec> = {}, tasks?: TaskKeeping) =>
