@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'd176e142cf679fdda344f7df49b9af25a26f7c680e13f046594754db39498881';
+export const CONTRACT_SHA256 = '14d23e8c55e8113c653ce1d5b197c0e883f900f7e275b3268e636827aa626b09';

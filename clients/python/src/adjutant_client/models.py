@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 60aa21b3bfc4295a5193344f8c877d60b56c753d810ce49b6900634c0b9e4b3b
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 2454742ecb6d10f09c5ec1664895a6593fa5b568c7b778adfc1fbb25397134c4
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Dict, Literal
 from adjutant_client.model import Model
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeAliasType
+
 
 class AcceptedInput(Model):
     request_id: str
@@ -188,6 +189,40 @@ class ErrorEnvelope(Model):
     """
 
 
+class ForeignRunViewDiverged(Model):
+    pass_: Annotated[int, Field(alias='pass')]
+    """
+    Number of the pass.
+    """
+    turn: int
+    """
+    Number of the recorded turn that it did not repeat.
+    """
+    request_id: str
+    """
+    Request of that turn, whose log has the first difference (`run.diverged`).
+    """
+
+
+class ForeignRunViewLatestTurnsItem(Model):
+    turn: int
+    """
+    Number of the turn.
+    """
+    request_id: str
+    """
+    Request of its model call.
+    """
+    tool_calls: int
+    """
+    Number of tool calls that its answer asks for.
+    """
+    replays: int
+    """
+    Number of times that its answer was given from the record.
+    """
+
+
 class ForeignRunView(Model):
     run: str
     """
@@ -220,6 +255,20 @@ class ForeignRunView(Model):
     steps: int
     """
     Number of steps.
+    """
+    replays: int | None = None
+    """
+    Number of answers that were given from the record.
+    """
+    diverged: Annotated[
+        ForeignRunViewDiverged | None, Field(title='ForeignRunViewDiverged')
+    ] = None
+    """
+    The last pass that left the record. Absent: none has.
+    """
+    latest_turns: list[ForeignRunViewLatestTurnsItem] | None = None
+    """
+    At most 20 turns, the newest first, or those up to the `turn` of the query.
     """
     request_prefix: str
     """
@@ -3572,6 +3621,98 @@ class SignalDirectivePolicyDecided(Model):
     """
 
 
+class SignalDirectiveReconciledData(Model):
+    call_id: str
+    """
+    Id of the directive that the signal reports on.
+    """
+    outcome: Literal['happened', 'not_happened', 'unknown'] | str
+    """
+    `happened`: the directive ends as a success; `not_happened`: it is retried, or ends as a failure; `unknown`: it ends as `outcome_unknown`.
+    """
+    tool: str | None
+    """
+    Tool that was asked, `server.tool`; null: its settings are gone.
+    """
+    arguments_digest: str | None = None
+    """
+    Digest of its arguments. Absent: it was not asked.
+    """
+    looks: int
+    """
+    How often it was asked after this loss.
+    """
+    at: str
+    """
+    Instant (UTC) of the finding.
+    """
+    cause: str
+    """
+    Type of the error of the lost call; `worker_lost`: its worker died, `stopped`: it stopped.
+    """
+    reason: str | None = None
+    """
+    Why the outcome is unknown. Absent: it is known.
+    """
+    metadata: dict[str, Any]
+    """
+    Metadata of the directive or run, copied from its submission. Default: {}.
+    """
+
+
+class SignalDirectiveReconciled(Model):
+    specversion: Literal['1.0'] = '1.0'
+    """
+    Version of CloudEvents: `1.0`.
+    """
+    id: str
+    """
+    Id of the signal, unique within its source.
+    """
+    subject: str
+    """
+    Id of the request that the signal belongs to.
+    """
+    time: str
+    """
+    Instant (UTC) at which the signal was written.
+    """
+    datacontenttype: Literal['application/json'] = 'application/json'
+    """
+    Media type of `data`: `application/json`.
+    """
+    traceparent: str
+    """
+    W3C trace context of the work that the signal reports.
+    """
+    causationid: str
+    """
+    Id of the directive, run or signal that caused this signal.
+    """
+    attempt: int | None = None
+    """
+    Number of the attempt that the signal reports, from 1. Absent: none.
+    """
+    sequence: int
+    """
+    Position of the signal in the log of its request, from 1, without gaps.
+    """
+    type: Literal['directive.reconciled'] = 'directive.reconciled'
+    """
+    Type of the signal.
+    """
+    source: Literal['/directive'] = '/directive'
+    """
+    CloudEvents source of the signal.
+    """
+    data: Annotated[
+        SignalDirectiveReconciledData, Field(title='SignalDirectiveReconciledData')
+    ]
+    """
+    Data of the signal.
+    """
+
+
 class SignalDirectiveRejectedData(Model):
     call_id: str
     """
@@ -6665,7 +6806,7 @@ SubmittedDirective = TypeAliasType(
 KnownSignal = TypeAliasType(
     "KnownSignal",
     Annotated[
-        SignalLlmDelta | SignalLlmRaw | SignalLlmResponse | SignalUsage | SignalEmbedResult | SignalToolStarted | SignalToolProgress | SignalToolApprovalRequested | SignalToolInputRequested | SignalToolInputAnswered | SignalToolResult | SignalRequestError | SignalRequestStarted | SignalRequestCompleted | SignalRequestFailed | SignalDirectiveRetryScheduled | SignalDirectiveWaiting | SignalDirectiveRejected | SignalDirectiveIgnored | SignalDirectivePolicyDecided | SignalRequestInput | SignalRequestCancelRequested | SignalRequestResumed | SignalToolApprovalDecided | SignalAgentScheduled | SignalAgentChildStarted | SignalAgentChildExit | SignalAgentParentExit | SignalAgentError | SignalAgentTierChanged | SignalAgentPhaseChanged | SignalDirectiveResult,
+        SignalLlmDelta | SignalLlmRaw | SignalLlmResponse | SignalUsage | SignalEmbedResult | SignalToolStarted | SignalToolProgress | SignalToolApprovalRequested | SignalToolInputRequested | SignalToolInputAnswered | SignalToolResult | SignalRequestError | SignalRequestStarted | SignalRequestCompleted | SignalRequestFailed | SignalDirectiveRetryScheduled | SignalDirectiveWaiting | SignalDirectiveRejected | SignalDirectiveIgnored | SignalDirectivePolicyDecided | SignalDirectiveReconciled | SignalRequestInput | SignalRequestCancelRequested | SignalRequestResumed | SignalToolApprovalDecided | SignalAgentScheduled | SignalAgentChildStarted | SignalAgentChildExit | SignalAgentParentExit | SignalAgentError | SignalAgentTierChanged | SignalAgentPhaseChanged | SignalDirectiveResult,
         Field(discriminator='type', title='KnownSignal'),
     ],
 )
