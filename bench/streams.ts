@@ -106,7 +106,7 @@ export async function startRole(
   return ready(spawnNode(args, { env: { REDIS_URL: redis.url } }));
 }
 
-export async function ready(child: Child): Promise<Child> {
+async function ready(child: Child): Promise<Child> {
   await child.waitForLine(/ready|works|listens on/);
   return child;
 }

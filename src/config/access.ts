@@ -158,8 +158,6 @@ const hostLoginSchema = z.strictObject({
   }),
 });
 
-export type HostLogin = z.output<typeof hostLoginSchema>;
-
 const personalLoginsSchema = z.strictObject({
   public_url: publicUrl().register(notes, {
     description: 'The address at which browsers reach this service, for the links that ask for a login.',
@@ -175,8 +173,6 @@ const personalLoginsSchema = z.strictObject({
       unit: 'ms',
     }),
 });
-
-export type PersonalLogins = z.output<typeof personalLoginsSchema>;
 
 export const accessSections = {
   access: z

@@ -96,7 +96,7 @@ async function readSingle(
   return answer === null || isGone ? null : { id, resultId: answer.body.result?.id ?? null };
 }
 
-export async function wholeLog(apis: readonly string[], requestId: string): Promise<WireSignal[] | null> {
+async function wholeLog(apis: readonly string[], requestId: string): Promise<WireSignal[] | null> {
   const signals: WireSignal[] = [];
   for (;;) {
     const path = `/v1/requests/${requestId}/signals?limit=${PAGE}&after=${signals.at(-1)?.sequence ?? 0}`;

@@ -222,6 +222,16 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'once-run-cancelled': 'return false;',
     'once-run-ids': 'spec: { ...own, ...(spec as StoredSpec) },',
   },
+  'test/integration/features/personal-logins/personal-logins.test.ts': {
+    'login-declined': "const action = 'accept';",
+    'personal-connection': 'if (true) return calledOn(tools, request);',
+    'only-its-starter': 'return;',
+    'login-noted': '',
+    'same-browser': 'const isSame = begun !== null && person !== null;',
+    'same-account': 'if (!isSame || server === undefined)',
+    'login-answers-login': '',
+    'redrive-acts-for': '',
+  },
   'test/integration/features/policy/decisions.test.ts': {
     'policy-denied': '',
     'policy-seen': 'if false then',

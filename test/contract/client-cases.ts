@@ -144,7 +144,7 @@ function at(value: unknown, path: string): unknown {
 
 function clientCalls(client: DirectiveClient): Calls {
   const submitOptions = ({ idempotency_key: key }: Options = {}) =>
-    key === undefined ? {} : { idempotencyKey: String(key) };
+    key === undefined ? {} : { idempotencyKey: key as string };
   const waitOptions = ({ timeout_ms: ms }: Options = {}) =>
     ms === undefined ? {} : { timeoutMs: Number(ms) };
   const decide =

@@ -87,7 +87,7 @@ export async function startPaymentServer() {
 
   const answer = bridge(createMcpHandler(tools));
   const server = createServer((request, response) => {
-    sockets.run(request.socket, () => void answer(request, response));
+    sockets.run(request.socket, () => answer(request, response));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -45,7 +45,7 @@ export class UseRefused extends Error {
 }
 
 /** Hosts renew one token in parallel calls, and a lost answer is asked for again: until then a repeat is no theft. */
-export const REPEAT_MS = 30_000;
+const REPEAT_MS = 30_000;
 /** How long the repeat of a used refresh token is noticed, milliseconds: the records of used ones must not add up until their login ends. */
 const NOTICED_MS = 259_200_000;
 /** Most renewals of one login in an hour. */

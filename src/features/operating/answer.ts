@@ -4,7 +4,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
 /** Largest part of an answer, in bytes of JSON. */
-export const MOST_PART_BYTES = 24_576;
+const MOST_PART_BYTES = 24_576;
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const PART = /^(?<at>\d{1,9})-(?<digest>[0-9a-f]{12})$/;

@@ -145,7 +145,7 @@ export function createLoginPages(parts: LoginParts) {
       const { account, secret } = person;
       const kept: Begun = { server: name, account, browser: digestOf(secret), kept: begun.kept() };
       await records.put('begun', begun.state, seal.seal(JSON.stringify(kept), CALLBACK), LASTS_MS);
-      return answer(reply, onwardPage(begun.url.href));
+      return await answer(reply, onwardPage(begun.url.href));
     } catch (error) {
       return failed(reply, error, name);
     }

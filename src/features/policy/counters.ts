@@ -87,7 +87,7 @@ export async function decideCall(
 }
 
 /** Counters of the scopes of a call: those that it adds to, and those that are read. */
-export function countedUses(
+function countedUses(
   call: RuledCall,
   uses: readonly CounterUse[],
   read: readonly string[],

@@ -163,7 +163,7 @@ function addQuery(query: URLSearchParams, { name, explodes }: OperationParameter
 function plainText(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(plainText).join(',');
-  return isObject(value) ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function headersOf(

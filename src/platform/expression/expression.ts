@@ -75,8 +75,8 @@ function environmentOf(variables: Variables): Environment {
 
 /** A fault of an evaluation: names a path or types, and no value of the data. */
 export function evaluationFault(error: unknown): string {
-  const { summary, code } = Object(error) as { summary?: unknown; code?: unknown };
-  return String(summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
+  const { summary, code } = Object(error) as { summary?: string; code?: string };
+  return (summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
 }
 
 /** Compiler of expressions over these variables. It throws `ExpressionFault`. */

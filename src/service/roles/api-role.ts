@@ -102,23 +102,16 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const guard = (open: DirectiveClient): DirectiveClient =>
     guardClient(open, { audit, spend, others, maxDirectives: config.limits.batch, submitterOf, starterOf });
   const client = guard(createCallersClient(clientOf));
-  const { connection, keys, catalog } = store;
-  const foreignRuns = foreignRunsOf(store, {
-    spend,
-    mustEncrypt: (tenant) => settings.mustEncrypt?.(tenant) ?? false,
-    warn: (fields, message) => logger.warn(fields, message),
-  });
+  const { connection, keys } = store;
+  const { mustEncrypt = () => false } = settings;
+  const warn = logger.warn.bind(logger);
+  const foreignRuns = foreignRunsOf(store, { spend, mustEncrypt, warn });
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const hosts = hostLoginOf(store, access, clientOf, options);
   const api = createApi({
     client,
     access: doorsOf(access, hosts, personal),
-    ready: () =>
-      readiness(
-        connection,
-        { announcements: hearing, cancellations },
-        { workers: catalog.workers, isListed: config.search.enabled },
-      ),
+    ready: readinessOf(store, { announcements: hearing, cancellations }, config),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
     spans: store.spans,
@@ -128,7 +121,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
-      ...[hosts, personal].flatMap((each) => (each === null ? [] : [each.feature])),
+      ...present(hosts?.feature, personal?.feature),
     ],
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
@@ -144,9 +137,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     name: 'api',
     url: () => url,
     access,
-    parts: [queueing && queueApiOf(shared, store, queueing, options), personal?.waking ?? null].filter(
-      (part) => part !== null,
-    ),
+    parts: present(queueing && queueApiOf(shared, store, queueing, options), personal?.waking),
     async start() {
       // Without Redis it goes on trying; the first call that waits says what is wrong.
       await listen().catch(options.onError);
@@ -158,6 +149,19 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
       await client.close();
     },
   };
+}
+
+function present<T extends object>(...parts: readonly (T | null | undefined)[]): T[] {
+  return parts.filter((part) => part !== null && part !== undefined);
+}
+
+function readinessOf(
+  { connection, catalog }: Store,
+  subscriptions: Parameters<typeof readiness>[1],
+  { search }: Config,
+) {
+  return async () =>
+    readiness(connection, subscriptions, { workers: catalog.workers, isListed: search.enabled });
 }
 
 /** The key is kept with whatever has a lane; of what ended as it was accepted its submitter has the content. */

@@ -104,7 +104,7 @@ async function scene() {
     async direct() {
       const client = await createDirectClient({ redisUrl: redis.url, prefix });
       const call = { type: 'tool_exec', tool_name: 'crm.use', arguments: { label: 'x' } } as const;
-      const { data } = await client.execute(call).finally(async () => client.close());
+      const { data } = await client.execute(call).finally(() => void client.close());
       return data.result;
     },
     /** Every process is another one. */
@@ -161,7 +161,7 @@ describe('a server that is called with the logins of its callers', () => {
     const { ada, bob, admin, directive, labels, listedByService } = at;
     await listedByService();
     const ended = async (called: Called, status = 'succeeded'): Promise<void> =>
-      void (await eventually(async () => (await directive(called))?.status).toBe(status));
+      eventually(async () => (await directive(called))?.status).toBe(status);
     // At once, with the same arguments, on the connections that both have.
     const calls = await Promise.all(
       Array.from({ length: 6 }, () => [ada.call('a2'), bob.call('b2')] as const).flat(),

@@ -34,8 +34,8 @@ const redis = useRedis();
 /** Has its tool called with what the query says, and then repeats the tool's answer. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
-    const { messages } = request.body as { messages: { role: string; content: unknown }[] };
-    const query = String(messages.find(({ role }) => role === 'user')?.content);
+    const { messages } = request.body as { messages: { role: string; content: string }[] };
+    const query = messages.find(({ role }) => role === 'user')?.content ?? '';
     const answer = messages.find(({ role }) => role === 'tool')?.content;
     const call = {
       id: `c${index}`,
@@ -43,7 +43,7 @@ const provider = shared(async () =>
       function: { name: 'peer_echo', arguments: JSON.stringify({ text: query }) },
     };
     const message =
-      answer === undefined ? { content: null, tool_calls: [call] } : { content: `read: ${String(answer)}` };
+      answer === undefined ? { content: null, tool_calls: [call] } : { content: `read: ${answer}` };
     const finish = answer === undefined ? 'tool_calls' : 'stop';
     const choices = [{ index: 0, finish_reason: finish, message }];
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
