@@ -31,11 +31,8 @@ export interface AppendCallsOptions {
   readonly later?: (ms: number, call: () => void) => () => void;
 }
 
-/**
- * So many a millisecond are worth a wait for each other: fewer would share a call with one or two. Fifty streams of twenty chunks a second
- * are one a millisecond, and wait for none.
- */
-const MANY_PER_MS = 1.5;
+/** So many a millisecond are worth a wait for each other: fewer would share a call with one or two. */
+const MANY_PER_MS = 1;
 /** How long one waits for others. */
 const HOLD_MS = 5;
 /** Over which the appends are counted. */
