@@ -38,6 +38,7 @@ async function play(): Promise<boolean> {
   const start = await starterOf(exampleOf('openai.ts'));
   if (start === null) throw new Error('The agent in examples/agents/openai.ts cannot be started.');
   note('An API, a worker and a scripted model provider run. The tool refunds money, and must not run twice.');
+  note('The model asks for two refunds of A, then for one of B: 3 turns, 3 refunds.');
   note(`OPENAI_BASE_URL=${url}/runs/${RUN}/openai/v1`);
   note(`MCP_URL=${url}/runs/${RUN}/mcp`);
   for (const { label, count } of KILLS) {
@@ -61,5 +62,5 @@ async function play(): Promise<boolean> {
 function report(): void {
   const { asked, refunds } = scene.counted(RUN);
   const paid = asked.reduce((sum, count) => sum + count, 0);
-  say(`model turns paid for: ${paid}; refunds of A: ${refunds[0]}, of B: ${refunds[1]}`);
+  say(`model turns paid for: ${paid}; refunds of A: ${refunds[0]} of 2, of B: ${refunds[1]} of 1`);
 }

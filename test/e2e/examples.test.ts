@@ -206,6 +206,6 @@ test('the demo of an agent kills it twice, and neither its bill nor its refunds 
   });
   expect(await demo.exited, demo.lines.join('\n')).toMatchObject({ code: 0 });
   expect(demo.lines.join('\n')).toMatch(
-    /(?:kill -9 \d+[^]*){2}answer: All refunded\.\nmodel turns paid for: 3; refunds of A: 2, of B: 1\n/,
+    /(?:kill -9 \d+[^]*){2}answer: All refunded\.\nmodel turns paid for: 3; refunds of A: 2 of 2, of B: 1 of 1\n/,
   );
 });
