@@ -37,7 +37,7 @@ async function play(): Promise<boolean> {
   await untilRefundIsListed(url);
   const start = await starterOf(exampleOf('openai.ts'));
   if (start === null) throw new Error('The agent in examples/agents/openai.ts cannot be started.');
-  note('An API, a worker and a scripted model provider run. The model asks for two refunds of A, then one of B.');
+  note('An API, a worker and a scripted model provider run. The tool refunds money, and must not run twice.');
   note(`OPENAI_BASE_URL=${url}/runs/${RUN}/openai/v1`);
   note(`MCP_URL=${url}/runs/${RUN}/mcp`);
   for (const { label, count } of KILLS) {
