@@ -36,10 +36,10 @@ export const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   unauthorized: SET_KEY,
   forbidden: 'Use a key with the scope and the tools, agents or models that `detail` names.',
   encryption_required: `Encrypt it: \`${ADJUTANT} call … --encrypt\` or \`${ADJUTANT} ask … --encrypt\`, or a client with a codec. Schedules cannot be encrypted: ask the operator.`,
-  not_found: 'Check the ids; requests are deleted some time after they are closed.',
+  not_found: 'Check the id or name; requests are deleted some time after they are closed.',
   method_not_allowed: '`/docs/api` has the methods of each route.',
   not_acceptable: 'Change the header `accept`.',
-  id_conflict: 'Give the directive or run another id, or submit the same content again.',
+  id_conflict: 'Choose another id or name, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
   singleton_open:
     'Wait until it has ended, or join or replace it: --when-open join or replace (over HTTP `singleton.when_open`).',

@@ -153,5 +153,5 @@ test('a request that is not there is refused, with what to do', async () => {
   expect(stderr).not.toContain('\u001B');
   const unknown = await runCommand(['trace', 'no-such-request'], scenes.url);
   expect(unknown.code).toBe(1);
-  expect(unknown.stderr).toMatch(/^error not_found: .*no-such-request.*\n +fix Check the ids; /);
+  expect(unknown.stderr).toMatch(/^error not_found: .*no-such-request.*\n +fix Check the id or name; /);
 });

@@ -54,7 +54,7 @@ const GISTS: Gists = {
   ],
   'directive.reconciled': ({ outcome, tool, looks, reason }) => [
     outcome === 'happened' ? 'green' : 'yellow',
-    withReason(`${outcome}: ${tool ?? 'no tool'} was asked ${looks} times`, reason),
+    withReason(`${outcome}: ${tool ?? 'no tool'} was asked ${looks}×`, reason),
   ],
   'directive.result': resultGist,
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,

@@ -88,6 +88,10 @@ export type RuntimeServerListing = z.infer<typeof runtimeServerListingSchema>;
 /** Outcome of a test of a server. */
 export type ServerTest = z.infer<typeof serverTestSchema>;
 
+type PutServerBody = z.input<typeof putServerBodySchema>;
+type RemoveServerQuery = z.input<typeof removeServerQuerySchema>;
+type TestServerBody = z.input<typeof testServerBodySchema>;
+
 /** Client for servers that are added while the installation runs. Refused with `not_found` where that is off. */
 export interface RuntimeServerClient {
   /** Servers of the tenant. */
@@ -95,9 +99,9 @@ export interface RuntimeServerClient {
   /** Throws `DirectiveRefused` (`not_found`) for an unknown name. */
   get(name: string): Promise<RuntimeServer>;
   /** Adds or replaces a server. The same definition again changes nothing. */
-  put(name: string, body: z.input<typeof putServerBodySchema>): Promise<RuntimeServer>;
+  put(name: string, body: PutServerBody): Promise<RuntimeServer>;
   /** Removes a server at once and returns its last view. Calls in flight end as they would. */
-  remove(name: string, query?: z.input<typeof removeServerQuerySchema>): Promise<RuntimeServer>;
+  remove(name: string, query?: RemoveServerQuery): Promise<RuntimeServer>;
   /** Connects once from the API and lists the tools. */
-  test(name: string, body?: z.input<typeof testServerBodySchema>): Promise<ServerTest>;
+  test(name: string, body?: TestServerBody): Promise<ServerTest>;
 }

@@ -137,16 +137,18 @@ function toolOf(name: string, row: Row): OperatingTool {
   const content = contentOf(row);
   const inputSchema = inputSchemaOf(params, content, row.members);
   const call = row.call ?? methodCall(row.operation);
+  const starts = headers !== undefined && 'idempotency-key' in headers.shape;
+  const known = [...Object.keys(inputSchema.properties), ...(starts ? ['idempotency_key'] : [])];
   return {
     name,
     description: [row.hint, `${summary}.`, description].filter((text) => text !== undefined).join(' '),
     scopes: also === undefined ? [scope] : [scope, also],
     isRead: method === 'GET',
     isIdempotent: row.isIdempotent ?? method === 'GET',
-    starts: headers !== undefined && 'idempotency-key' in headers.shape,
+    starts,
     inputSchema,
     async call(client, args, options) {
-      refuseUnknown(args, inputSchema);
+      refuseUnknown(args, known);
       const ids = params.map((param) => readInput(PATH_PARAMS[param], args[param], 'invalid_body'));
       const given = Object.fromEntries(
         Object.entries(args).filter(([member]) => !params.includes(member as never)),
@@ -205,10 +207,10 @@ function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   return own;
 }
 
-function refuseUnknown(args: Args, { properties }: InputSchema): void {
-  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
+function refuseUnknown(args: Args, known: readonly string[]): void {
+  const unknown = Object.keys(args).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const detail = `The tool has no argument "${unknown.slice(0, 100)}"; it has ${Object.keys(properties).join(', ')}.`;
+  const detail = `The tool has no argument "${unknown.slice(0, 100)}"; it has ${known.join(', ')}.`;
   throw new DirectiveRefused(problem('invalid_body', { detail }));
 }
 

@@ -157,8 +157,12 @@ function hostFaults(hosts: readonly NamedHost[], rules: RuntimeServerRules): Fie
   return hosts.flatMap(({ path, host, fault }) => {
     const literal = literalAddress(host);
     const isNear = literal !== null && !rules.privateAddresses && !isPublicAddress(literal);
-    const near = isNear ? 'has a private address, which the operator does not allow' : null;
-    const other = rules.isHostAllowed(host) ? null : 'has a host that the operator does not allow';
+    const near = isNear
+      ? 'has a private address, and the operator has not set `runtime_servers.private_addresses`'
+      : null;
+    const other = rules.isHostAllowed(host)
+      ? null
+      : 'has a host that is not in `runtime_servers.hosts` of the operator';
     const message = fault ?? near ?? other;
     return message === null ? [] : [{ path, message }];
   });

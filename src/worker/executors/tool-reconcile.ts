@@ -165,7 +165,7 @@ function happenedEnd(ending: Ending, finding: Extract<Finding, { kind: 'happened
 function notHappened(ending: Ending): Execution {
   const { cause, looks } = ending.doubt;
   const { proof, span } = told(ending, 'not_happened');
-  const message = `the call did not happen: ${proof.tool ?? ''} was asked ${looks} times after ${cause}`;
+  const message = `the call did not happen: ${proof.tool ?? ''} was asked ${looks}× after ${cause}`;
   const error = errorEnvelope(cause, message, { outcome: 'not_happened', reconcile: proof });
   const unmade = isUncounted(ending.doubt) ? { unmade: true as const } : {};
   return { result: errorResult(error), ...unmade, span };
@@ -175,7 +175,7 @@ function unknownEnd(ending: Ending, reason: string): Execution {
   const { proof, span } = told(ending, 'unknown', reason);
   const { answer, doubt } = ending;
   const shown = answer?.kind === 'answer' ? { answer: shownAnswer(answer.payload) } : {};
-  const asked = proof.tool === null ? 'no tool' : `${proof.tool}, asked ${doubt.looks} times,`;
+  const asked = proof.tool === null ? 'no tool' : `${proof.tool}, asked ${doubt.looks}×,`;
   const message = `the call may or may not have happened: ${asked} did not tell: ${reason}`;
   const details = { outcome: 'unknown', reconcile: { ...proof, ...shown } };
   return { result: errorResult(errorEnvelope('outcome_unknown', message, details)), ambiguous: true, span };

@@ -35,11 +35,11 @@ function faultsOf(definition: Record<string, unknown>, tenant = 'acme'): string 
 }
 
 test.each([
-  ['a host that is not allowed', { url: 'https://evil.com/.example.com' }, 'host that the operator'],
-  ['a private address', { url: 'http://127.0.0.1/mcp' }, 'private address'],
+  ['a host that is not allowed', { url: 'https://evil.com/.example.com' }, 'runtime_servers.hosts'],
+  ['a private address', { url: 'http://127.0.0.1/mcp' }, 'runtime_servers.private_addresses'],
   ['a user in the URL', { url: 'https://me:secret@crm.example.com' }, 'must not name a user'],
   ['a file of the worker', { openapi: '/etc/passwd' }, 'must be a URL'],
-  ['a base URL elsewhere', { openapi: url, base_url: 'https://evil.com' }, 'host that the operator'],
+  ['a base URL elsewhere', { openapi: url, base_url: 'https://evil.com' }, 'runtime_servers.hosts'],
   ['a program', { command: 'sh', args: ['-c', 'id'] }, 'runtime_servers.kinds'],
   ['two transports', { url, command: 'sh' }, 'one of url'],
   ['a variable of the process', { url, headers: { A: '${REDIS_URL}' } }, 'variable REDIS_URL'],

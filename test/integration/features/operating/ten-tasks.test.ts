@@ -207,6 +207,7 @@ describe('a scripted host', () => {
     expect((await read('redrive', which)).redriven).toHaveLength(1);
     expect((await read('read_request', { request_id: made })).directives).toHaveLength(2);
     expect((await call('redrive', { all: true })).text).toContain('has no argument');
+    expect((await call('call_tool', { name: 'peer.wait' })).text).toContain('server, idempotency_key.');
   });
 
   test('10. cancels a call, and counts what was done', async () => {
