@@ -138,7 +138,7 @@ const cases: Record<SignalType, Case> = {
       ...call,
       outcome: 'unknown',
       tool: 'bank.find',
-      looks: 2,
+      asked: 2,
       at: '2026-01-01T00:00:00.000Z',
       cause: 'timeout',
     },

@@ -52,9 +52,9 @@ const GISTS: Gists = {
     decision === 'allow' ? 'green' : 'yellow',
     withReason(`${decision} by ${rule === null ? 'the default' : `the rule ${rule}`}`, reason),
   ],
-  'directive.reconciled': ({ outcome, tool, looks, reason }) => [
+  'directive.reconciled': ({ outcome, tool, asked, reason }) => [
     outcome === 'happened' ? 'green' : 'yellow',
-    withReason(`${outcome}: ${tool ?? 'no tool'} was asked ${looks}×`, reason),
+    withReason(`${outcome}: ${tool ?? 'no tool'} was asked ${asked}×`, reason),
   ],
   'directive.result': resultGist,
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,

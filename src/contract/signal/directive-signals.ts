@@ -73,7 +73,7 @@ export const directiveReconciled = signalType('directive.reconciled', '/directiv
     ),
   tool: z.string().nullable().describe('Tool that was asked, `server.tool`; null: its settings are gone.'),
   arguments_digest: z.string().optional().describe('Digest of its arguments. Absent: it was not asked.'),
-  looks: z.int().min(0).describe('How often it was asked after this loss.'),
+  asked: z.int().min(0).describe('How often it was asked after this loss.'),
   at: instantSchema.describe('Instant (UTC) of the finding.'),
   cause: z
     .string()

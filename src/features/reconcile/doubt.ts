@@ -7,7 +7,7 @@ export interface Doubt {
   /** When the loss was noticed, milliseconds since the epoch by the clock of Redis. */
   readonly sinceAt: number;
   /** Calls of the other tool that have begun, of all workers. */
-  readonly looks: number;
+  readonly asked: number;
   /** Type of the error that the lost call would have ended with; `worker_lost` and `stopped`: its worker made no more of it. */
   readonly cause: string;
 }
@@ -18,7 +18,7 @@ const UNCOUNTED: ReadonlySet<string> = new Set(['worker_lost', 'stopped']);
 const LONGEST_CAUSE = 128;
 
 export function newDoubt(cause: string, now: number): Doubt {
-  return { sinceAt: Math.floor(now), looks: 0, cause: cause.slice(0, LONGEST_CAUSE) };
+  return { sinceAt: Math.floor(now), asked: 0, cause: cause.slice(0, LONGEST_CAUSE) };
 }
 
 /** The text that the journal keeps; never that of a task. */
@@ -44,15 +44,15 @@ export function isSettled({ sinceAt }: Doubt, { settleMs }: ReconcileSettings, n
 
 /** Milliseconds from now to the next call of the other tool; null: there is none. `remainingMs`: until the deadline. */
 export function nextLookMs(
-  { sinceAt, looks }: Doubt,
+  { sinceAt, asked }: Doubt,
   { tries, firstMs, settleMs, totalMs }: ReconcileSettings,
   { now, remainingMs }: { readonly now: number; readonly remainingMs: number },
 ): number | null {
-  if (looks >= tries) return null;
+  if (asked >= tries) return null;
   const lastMs = Math.min(sinceAt + totalMs - now, remainingMs - 1);
-  const grownMs = firstMs * 2 ** looks;
+  const grownMs = firstMs * 2 ** asked;
   if (grownMs > lastMs) return null;
   // The last one is made when every answer of it is believed, if that is not too late.
-  const settledMs = looks === tries - 1 ? Math.ceil(sinceAt + settleMs - now) : 0;
+  const settledMs = asked === tries - 1 ? Math.ceil(sinceAt + settleMs - now) : 0;
   return settledMs > lastMs ? grownMs : Math.max(grownMs, settledMs);
 }

@@ -77,10 +77,10 @@ export async function reconciled(
   const end = (facts: Partial<Asked>): Ending => ({ asking, lost, context, doubt, ...facts });
   if (asking === null) return unknownEnd(end({}), 'its settings are gone');
   const { settings } = asking.reconcile;
-  if (doubt.looks >= settings.tries) return unknownEnd(end({}), 'workers died while they asked');
+  if (doubt.asked >= settings.tries) return unknownEnd(end({}), 'workers died while they asked');
   const args = asking.reconcile.argumentsFor(lost);
   if (args === null) return unknownEnd(end({}), 'an argument of the call that it needs is absent');
-  const begun = { ...doubt, looks: doubt.looks + 1 };
+  const begun = { ...doubt, asked: doubt.asked + 1 };
   // Counted before it is made, so that workers that die meanwhile do not ask without end.
   if (!(await tasks.keep(textOfDoubt(begun)))) return later(0);
   const answer = await asking.ask(settings.tool, args);
@@ -136,11 +136,11 @@ interface Ending extends Partial<Asked> {
 }
 
 /** Facts of the question: which tool, with what, how often, when, why. */
-function proofOf({ asking, context, doubt: { looks, cause }, args }: Ending) {
+function proofOf({ asking, context, doubt: { asked, cause }, args }: Ending) {
   const tool = asking === null ? null : `${asking.server}.${asking.reconcile.settings.tool}`;
   const digest = args && hash('sha256', canonicalJson(args), 'base64url').slice(0, DIGEST_CHARACTERS);
   const at = new Date(context.tasks.clock().now).toISOString();
-  return { tool, ...(digest === undefined ? {} : { arguments_digest: digest }), looks, at, cause };
+  return { tool, ...(digest === undefined ? {} : { arguments_digest: digest }), asked, at, cause };
 }
 
 /** Reports the finding; returns what each end says beside its result. */
@@ -163,9 +163,9 @@ function happenedEnd(ending: Ending, finding: Extract<Finding, { kind: 'happened
 
 /** It may be made again, as a call that may be repeated. */
 function notHappened(ending: Ending): Execution {
-  const { cause, looks } = ending.doubt;
+  const { cause, asked } = ending.doubt;
   const { proof, span } = told(ending, 'not_happened');
-  const message = `the call did not happen: ${proof.tool ?? ''} was asked ${looks}× after ${cause}`;
+  const message = `the call did not happen: ${proof.tool ?? ''} was asked ${asked}× after ${cause}`;
   const error = errorEnvelope(cause, message, { outcome: 'not_happened', reconcile: proof });
   const unmade = isUncounted(ending.doubt) ? { unmade: true as const } : {};
   return { result: errorResult(error), ...unmade, span };
@@ -175,7 +175,7 @@ function unknownEnd(ending: Ending, reason: string): Execution {
   const { proof, span } = told(ending, 'unknown', reason);
   const { answer, doubt } = ending;
   const shown = answer?.kind === 'answer' ? { answer: shownAnswer(answer.payload) } : {};
-  const asked = proof.tool === null ? 'no tool' : `${proof.tool}, asked ${doubt.looks}×,`;
+  const asked = proof.tool === null ? 'no tool' : `${proof.tool}, asked ${doubt.asked}×,`;
   const message = `the call may or may not have happened: ${asked} did not tell: ${reason}`;
   const details = { outcome: 'unknown', reconcile: { ...proof, ...shown } };
   return { result: errorResult(errorEnvelope('outcome_unknown', message, details)), ambiguous: true, span };

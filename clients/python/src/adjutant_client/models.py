@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 2454742ecb6d10f09c5ec1664895a6593fa5b568c7b778adfc1fbb25397134c4
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f2de8daf3603225118b8134e08f91a6daf74c66d650f460a9af4a4e81e379e24
 
 from __future__ import annotations
 
@@ -3638,7 +3638,7 @@ class SignalDirectiveReconciledData(Model):
     """
     Digest of its arguments. Absent: it was not asked.
     """
-    looks: int
+    asked: int
     """
     How often it was asked after this loss.
     """

@@ -1,5 +1,5 @@
 /** Answers of `once` tools that are lost: the worker asks a `read` tool of the same server what happened (issue 38, point 5).
- *  It looks at the payments that the server has counted by itself. */
+ *  It asked at the payments that the server has counted by itself. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilHolds } from '../../../support/eventually.ts';
 import { type PaymentArguments, startPaymentServer } from '../../../support/payment-server.ts';
@@ -130,7 +130,7 @@ describe('a lost answer of a payment', () => {
           retryable: false,
           details: {
             outcome: 'unknown',
-            reconcile: { looks: 4, reason: expect.stringContaining(reason) as string },
+            reconcile: { asked: 4, reason: expect.stringContaining(reason) as string },
           },
         },
       },
