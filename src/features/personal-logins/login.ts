@@ -207,13 +207,19 @@ export function createLoginPages(parts: LoginParts) {
     async fromIssuer(returnTo: string, principal: Principal): Promise<string | null> {
       return RETURN.test(returnTo) ? signIn(holders.ofPerson(principal)) : null;
     },
-    isSpare: async (): Promise<boolean> => records.within('login', MOST_IN_MINUTE, 60_000),
+    /** Addresses are counted in 4,096 groups: a stranger may have any number of them. */
+    isSpare: async (address: string): Promise<boolean> =>
+      (await records.within(`login:${digestOf(address).slice(0, 3)}`, MOST_OF_ADDRESS, MINUTE_MS)) &&
+      records.within('login', MOST_IN_MINUTE, MINUTE_MS),
   };
 }
 
 const NO_SERVER = 'No server of this name asks callers for logins.';
+const MINUTE_MS = 60_000;
 /** Over all processes. */
 const MOST_IN_MINUTE = 300;
+/** The same for one address: its flood leaves capacity for others. Behind a proxy all callers have one address. */
+const MOST_OF_ADDRESS = 150;
 
 /** A text that a page of this browser holds, and no other page can. */
 function proofOf({ secret }: SignedIn, { name }: PersonalServer): string {

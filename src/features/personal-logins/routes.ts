@@ -40,7 +40,7 @@ function route(app: App, pages: LoginPages, method: 'GET' | 'POST', url: string,
     url,
     handler: async (request: ApiRequest, reply: ApiReply) =>
       whileAvailable(async () => {
-        if (await pages.isSpare()) return handler(request, reply);
+        if (await pages.isSpare(request.ip)) return handler(request, reply);
         return reply.code(429).headers(PAGE_HEADERS).serializer(String).send(endPage('Busy', BUSY));
       }),
   } as never);

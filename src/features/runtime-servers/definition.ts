@@ -121,7 +121,8 @@ function leafFaults(
   tenant: string,
   { rules, hosts }: { rules: RuntimeServerRules; hosts: readonly string[] },
 ): FieldError[] {
-  if (text.includes(REDACTED)) return [{ path, message: 'is redacted: give the value again' }];
+  if ([REDACTED, encodeURIComponent(REDACTED)].some((hiding) => text.includes(hiding)))
+    return [{ path, message: 'is redacted: give the value again' }];
   const names = [...text.matchAll(VARIABLE)].map(([, name = '']) => name);
   if (text.includes('${') && !SECRET_PATH.test(path))
     return [{ path, message: 'names a variable: only headers, bearer_token and env may' }];
@@ -211,6 +212,8 @@ function shown(value: unknown, path: string): unknown {
 function hidden(path: string, text: string): string {
   if (SECRET_PATH.test(path)) return REDACTED;
   const url = new URL(text);
-  for (const name of url.searchParams.keys()) url.searchParams.set(name, REDACTED);
+  // A name without a value may be the secret itself.
+  const pairs = [...url.searchParams].map(([name, value]) => [value === '' ? REDACTED : name, REDACTED]);
+  url.search = new URLSearchParams(pairs).toString();
   return url.href;
 }

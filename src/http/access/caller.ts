@@ -348,7 +348,7 @@ async function requireStarter(
   if (caller === null || starter === null) return;
   if (starter.key === caller.id && starter.issuer === caller.issuer) return;
   throw forbidden(
-    'The run uses the logins of the caller that started it: only that caller sends it input or resumes it.',
+    'The run uses the logins of the caller that started it: only that caller sends it input, resumes it, or changes the arguments of a call.',
   );
 }
 
@@ -360,6 +360,9 @@ function guardRuns(
   const decide: RunCalls['decide'] = async (requestId, callId, decision) => {
     const caller = requireCaller('decide');
     await requireAgent(caller, client, requestId);
+    // Changed arguments are a call of their own.
+    if (isObject(decision) && decision.arguments !== undefined)
+      await requireStarter(caller, starterOf, requestId);
     return audit.around(caller, 'decide', { requestId, target: callId }, () =>
       runs.decide(requestId, callId, signedBy(caller, decision)),
     );

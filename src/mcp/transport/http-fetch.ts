@@ -38,6 +38,11 @@ export interface HttpFetchOptions {
 /** Statuses whose answer has no body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** Whether a `Response` may have the status. */
+function isReadable(status: number): boolean {
+  return status >= 200 && status <= 599;
+}
+
 /** `fetch` that follows no redirect, and connects to public addresses only where `rule` says so. */
 function checkedFetch(rule: typeof PUBLIC_ONLY | null): FetchLike {
   return async (url, { method = 'GET', headers, body = null, signal } = {}) => {
@@ -56,7 +61,10 @@ function checkedFetch(rule: typeof PUBLIC_ONLY | null): FetchLike {
       values.map((value): [string, string] => [name, value]),
     );
     const hasBody = !BODILESS.has(status);
-    if (!hasBody) answer.resume();
+    // Not read to its end: a body here has no bound.
+    if (!hasBody || !isReadable(status)) answer.destroy();
+    if (!isReadable(status))
+      throw new Error(`The server answered with the status ${status}, which HTTP does not have`);
     return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream) : null, {
       status,
       headers: pairs,

@@ -492,6 +492,21 @@ test('a server of a tenant is reached at public addresses only, and redirects ar
   expect(asked).toEqual(['/']);
 });
 
+// Issue 38, point 7: a host of a tenant must not keep connections of a worker open by answers that nothing reads.
+test.each([205, 999])('an answer of %i is not read, and its connection is closed', async (status) => {
+  const closed = Promise.withResolvers<void>();
+  const server = createServer((_request, response) => {
+    response.on('close', () => closed.resolve());
+    response.writeHead(status, { 'content-length': '1000000' }).write('x');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const send = createHttpFetch({ pace: createPace(), onRefused: () => {}, privateAddresses: true });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await send(url, { method: 'POST', body: '{}' }).catch(() => {});
+  await closed.promise;
+});
+
 describe('a JSON-RPC error about a session', () => {
   const LOST = { error: { code: -32_001, message: 'Session not found' } };
   const withoutStream = (response: ServerResponse): void => void response.writeHead(405).end();

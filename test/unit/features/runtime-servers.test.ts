@@ -59,6 +59,7 @@ test.each([
   ['private addresses', { openapi: url, private_addresses: true }, 'operator sets it'],
   ['more calls at once', { url, lane: { concurrency: 1_000 } }, 'operator sets it'],
   ['a redacted value', { url, bearer_token: '[REDACTED]' }, 'is redacted'],
+  ['a redacted query', { url: `${url}?key=%5BREDACTED%5D` }, 'is redacted'],
   ['too many bytes', { url, headers: { A: 'b'.repeat(20_000) } }, '16384 bytes'],
 ])('%s is refused', (_name, definition, message) => {
   const faults = faultsOf(definition);
@@ -78,7 +79,7 @@ test('a variable is for the tenants that the operator names', () => {
 
 test('literals count as secrets, references do not', () => {
   const literal = {
-    url: `${url}?key=abc`,
+    url: `${url}?key=abc&abc`,
     headers: { A: 'abc', B: 'Bearer ${CRM_TOKEN}' },
     bearer_token: 'abc',
   };

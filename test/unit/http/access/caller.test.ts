@@ -148,15 +148,17 @@ test('a name that may not stand there is left out, and so is everything without 
   expect(bodies).toEqual([{ decision: 'approve' }, 'nonsense', { decision: 'approve' }]);
 });
 
-test('a run that uses the logins of its starter takes input and a resume from its starter alone', async () => {
+test('a run that uses the logins of its starter takes input, a resume and changed arguments from its starter alone', async () => {
   const done = async (): Promise<unknown> => ({ request_id: 'r', agent: 'a', input_id: 'i' });
-  const guarded = { runs: { input: done, resume: done } } as unknown as DirectiveClient;
+  const guarded = { runs: { input: done, resume: done, decide: done } } as unknown as DirectiveClient;
   const byStarter = (issuer?: string) => {
     const starter = { key: 'k1', ...(issuer === undefined ? {} : { issuer }) };
     return guardClient(guarded, { ...quiet, starterOf: async () => starter }).runs;
   };
-  const scopes = { scopes: new Set(['submit']) };
+  const scopes = { scopes: new Set(['submit', 'decide']) };
   const forbidden = { problem: { code: 'forbidden' } };
+  const changed = { decision: 'approve', arguments: { to: 'bob' } } as const;
+  await as('ada', () => byStarter().decide('r', 'c', changed), scopes);
   await as('ada', () => byStarter().input('r', {} as never), scopes);
   await as('ada', () => byStarter().resume('r', {} as never), scopes);
   for (const other of [{ id: 'k2' }, { issuer: 'https://other.example' }]) {
@@ -167,5 +169,9 @@ test('a run that uses the logins of its starter takes input and a resume from it
     await expect(
       as('bob', () => runs.resume('r', {} as never), { ...scopes, ...other }),
     ).rejects.toMatchObject(forbidden);
+    await expect(
+      as('bob', () => runs.decide('r', 'c', changed), { ...scopes, ...other }),
+    ).rejects.toMatchObject(forbidden);
+    await as('bob', () => runs.decide('r', 'c', { decision: 'approve' }), { ...scopes, ...other });
   }
 });
