@@ -74,7 +74,8 @@ function environmentOf(variables: Variables): Environment {
 }
 
 /** Faults whose sentence ends with a value: it is repeated only if the expression itself has it. */
-const WITH_VALUE = /^(No such key|Invalid duration string|bool\(\) conversion error): (?!index out of bounds)(.*)$/s;
+const WITH_VALUE =
+  /^(No such key|Invalid duration string|bool\(\) conversion error): (?!index out of bounds)(.*)$/s;
 
 /** A fault of an evaluation: names a path or types, and no value of the data. */
 export function evaluationFault(error: unknown): string {

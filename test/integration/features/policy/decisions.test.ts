@@ -443,7 +443,12 @@ describe('a reservation', () => {
     const rulings = ['allow', 'deny'] as const;
     let decided = 0;
     const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'deny' });
-    const states = [{ kind: 'none' }, { kind: 'none' }, { kind: 'none' }, { kind: 'refused', reason: 'none' }];
+    const states = [
+      { kind: 'none' },
+      { kind: 'none' },
+      { kind: 'none' },
+      { kind: 'refused', reason: 'none' },
+    ];
     const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
     const policy = { rule, settle: async () => {} };
     const ends: unknown[] = [];
