@@ -307,6 +307,21 @@ describe('a call', () => {
     });
   });
 
+  // A worker that stood still while it connected must not send what another one makes again.
+  test('is written only while its claim holds', async () => {
+    api.answer(200, {});
+    const before = api.asked.length;
+    const { call } = openApi(api.files.petstore);
+    const pet = { body: { name: 'x' } };
+    expect(await call('addPet', pet, { mayBegin: async () => () => false })).toMatchObject({
+      kind: 'failed',
+      sent: false,
+    });
+    expect(api.asked).toHaveLength(before);
+    const held = await call('addPet', pet, { mayBegin: async () => () => true });
+    expect([held.kind, api.asked.length - before]).toEqual(['result', 1]);
+  });
+
   // `sent` decides whether a call that may run once ends with an unknown outcome.
   test('whose connection breaks after the request may have acted, and one that was never connected has not', async () => {
     api.respond((response) => response.destroy());
