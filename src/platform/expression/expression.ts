@@ -80,11 +80,11 @@ const WITH_VALUE =
 /** A fault of an evaluation: names a path or types, and no value of the data. */
 export function evaluationFault(error: unknown): string {
   const { summary, code, node } = Object(error) as {
-    summary?: unknown;
-    code?: unknown;
+    summary?: string;
+    code?: string;
     node?: { input?: unknown };
   };
-  const sentence = String(summary ?? code ?? 'it could not be evaluated');
+  const sentence = summary ?? code ?? 'it could not be evaluated';
   const [, fault, value = ''] = WITH_VALUE.exec(sentence) ?? [];
   const isOfData = fault !== undefined && !namesIn(node?.input).has(value);
   return (isOfData ? fault : sentence).slice(0, LONGEST_FAULT);
