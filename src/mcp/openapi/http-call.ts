@@ -13,6 +13,7 @@ import { isObject } from '../../contract/json/json-object.ts';
 import { createByteGatherer } from '../../platform/bounds/byte-gatherer.ts';
 import { jsonExcess } from '../../platform/bounds/json-shape.ts';
 import { PrivateAddress, PUBLIC_ONLY, sendChecked } from '../../platform/bounds/outgoing-request.ts';
+import { lastQuestion } from '../../platform/bounds/while-it-holds.ts';
 import { isUnreached } from '../connect-fault.ts';
 import type { OpenApiTransportOptions } from '../server-options.ts';
 import { readRetryAfterMs } from '../transport/http-fetch.ts';
@@ -55,7 +56,7 @@ async function exchanged(
   const rule = privateAddresses ? null : PUBLIC_ONLY;
   let place = url;
   for (let redirects = 0; ; redirects += 1) {
-    const answer = await sendChecked(place, { ...sent, signal, rule });
+    const answer = await sendChecked(place, { ...sent, signal, rule, holds: lastQuestion() });
     const { statusCode: status = 0, headers } = answer;
     const next = sent.method === 'GET' && REDIRECTS.has(status) ? headers.location : undefined;
     if (next === undefined || redirects === MOST_REDIRECTS || !URL.canParse(next, place.href))

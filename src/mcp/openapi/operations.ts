@@ -55,7 +55,7 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
   const read = referenceReader(document);
   const schemas = schemaReader(read);
   const found: Operation[] = [];
-  const taken = new Set<string>();
+  const taken = new Map<string, number>();
   const paths = isObject(document['paths']) ? document['paths'] : {};
   for (const [path, given] of Object.entries(paths)) {
     const item = read(given);
@@ -148,19 +148,20 @@ function descriptionOf({ summary, description }: Members, method: string, path: 
   return text.slice(0, MOST_DESCRIPTION_CHARACTERS);
 }
 
-/** A name that hosts accept, and that no other operation of the document has. */
-function nameOf({ operationId }: Members, otherwise: string, taken: Set<string>): string {
+/** A name that hosts accept, and that no other operation of the document has. `taken`: the last number of each name. */
+function nameOf({ operationId }: Members, otherwise: string, taken: Map<string, number>): string {
   const wanted = typeof operationId === 'string' && operationId !== '' ? operationId : otherwise;
   const plain =
     wanted
       .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
       .replaceAll(/^_+|_+$/g, '')
       .slice(0, MOST_NAME_CHARACTERS) || 'operation';
-  for (let count = 1; ; count += 1) {
+  for (let count = (taken.get(plain) ?? 0) + 1; ; count += 1) {
     const end = count === 1 ? '' : `_${count}`;
     const name = `${plain.slice(0, MOST_NAME_CHARACTERS - end.length)}${end}`;
     if (taken.has(name)) continue;
-    taken.add(name);
+    taken.set(plain, count);
+    if (name !== plain) taken.set(name, 1);
     return name;
   }
 }
@@ -277,9 +278,11 @@ function schemaReader(read: Read): (schema: unknown) => unknown {
   const memberOf = (key: string, member: unknown, open: readonly unknown[]): unknown => {
     if (key === 'enum' || key === 'const' || key === 'default' || key === 'required' || key === 'type')
       return member;
+    if (!isObject(member) && !Array.isArray(member)) return member;
+    if (!NAMED.has(key) && !Array.isArray(member)) return schemaOf(member, open);
+    members += Object.keys(member).length;
+    if (members > MOST_SCHEMA_MEMBERS) return Array.isArray(member) ? [] : {};
     if (Array.isArray(member)) return member.map((each) => (isObject(each) ? schemaOf(each, open) : each));
-    if (!isObject(member)) return member;
-    if (!NAMED.has(key)) return schemaOf(member, open);
     return Object.fromEntries(Object.entries(member).map(([name, schema]) => [name, schemaOf(schema, open)]));
   };
   return (schema) => schemaOf(schema, []);

@@ -11,6 +11,7 @@ import {
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Holds } from './while-it-holds.ts';
 
 /** A host that has only addresses inside, where only those outside are allowed. */
 export class PrivateAddress extends Error {
@@ -89,6 +90,8 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
   /** null: every address. */
   readonly rule: AddressRule | null;
+  /** Asked once the connection exists; false: nothing is written, and the request fails. Default: it is written in any case. */
+  readonly holds?: Holds | null;
 }
 
 const MOST_HEADER_BYTES = 16_384;
@@ -96,7 +99,7 @@ const MOST_HEADER_BYTES = 16_384;
 /** The answer, whose body is not read; a redirect is one. Rejects with the refusal of the rule, or as the connection fails. */
 export async function sendChecked(
   url: URL,
-  { method, headers, body, signal, rule }: OutgoingRequest,
+  { method, headers, body, signal, rule, holds = null }: OutgoingRequest,
 ): Promise<IncomingMessage> {
   // A socket does not look up an address.
   const literal = literalAddress(url.hostname);
@@ -124,6 +127,14 @@ export async function sendChecked(
     sent.on('close', () =>
       reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })),
     );
-    sent.end(body ?? undefined);
+    const write = (): unknown =>
+      holds?.() === false
+        ? sent.destroy(new Error('what it needs is not held any more'))
+        : sent.end(body ?? undefined);
+    if (holds === null) write();
+    else
+      sent.once('socket', (socket) =>
+        socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', write),
+      );
   });
 }

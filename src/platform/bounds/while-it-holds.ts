@@ -18,6 +18,14 @@ export function whileItHolds<T>(holds: Holds | undefined, send: () => T): T {
   return holds === undefined ? send() : guards.run({ holds, isUsed: false }, send);
 }
 
+/** The question to ask right before the first request of this call is written, where it is not sent by `fetch`; null: there is none. */
+export function lastQuestion(): Holds | null {
+  const guard = guards.getStore();
+  if (guard === undefined || guard.isUsed) return null;
+  guard.isUsed = true;
+  return guard.holds;
+}
+
 /** Body for `fetch`: a text that is produced once a connection exists, with its known length. */
 export function heldBack(init: RequestInit | undefined): RequestInit | undefined {
   const guard = guards.getStore();

@@ -73,10 +73,26 @@ function environmentOf(variables: Variables): Environment {
   return environment;
 }
 
+/** Faults whose sentence ends with a value: it is repeated only if the expression itself has it. */
+const WITH_VALUE =
+  /^(No such key|Invalid duration string|bool\(\) conversion error): (?!index out of bounds)(.*)$/s;
+
 /** A fault of an evaluation: names a path or types, and no value of the data. */
 export function evaluationFault(error: unknown): string {
-  const { summary, code } = Object(error) as { summary?: string; code?: string };
-  return (summary ?? code ?? 'it could not be evaluated').slice(0, LONGEST_FAULT);
+  const { summary, code, node } = Object(error) as {
+    summary?: string;
+    code?: string;
+    node?: { input?: unknown };
+  };
+  const sentence = summary ?? code ?? 'it could not be evaluated';
+  const [, fault, value = ''] = WITH_VALUE.exec(sentence) ?? [];
+  const isOfData = fault !== undefined && !namesIn(node?.input).has(value);
+  return (isOfData ? fault : sentence).slice(0, LONGEST_FAULT);
+}
+
+/** Names and texts of an expression. */
+function namesIn(text: unknown): ReadonlySet<string> {
+  return new Set(typeof text === 'string' ? text.match(/[\w-]+/g) : []);
 }
 
 /** Compiler of expressions over these variables. It throws `ExpressionFault`. */

@@ -11,21 +11,28 @@ import { isWebhookLane } from '../../store/catalog/route.ts';
 import { APPROVAL_KEY, QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
+import type { AttemptHandle } from './running-attempts.ts';
 import { durably } from '../record/durably.ts';
 import { isEncrypted } from './encrypted-attempt.ts';
 import { firstAnswer } from './questions.ts';
 
 /**
- * null: the call may be made. Else what becomes of the attempt: it asks, or ends. A directive that was asked something else
- * before had begun when the configuration named no approval, or was approved in its first round.
+ * null: the call may be made, or an earlier attempt has made it and this one asks for its end. Otherwise the outcome of the attempt: it asks, or
+ * ends. A directive that was asked something else before had begun when the configuration named no approval, or was approved in its first round.
  */
 export async function unapproved(
   parts: AttemptParts,
   claimed: Claimed,
   directive: Directive,
+  { stop }: Pick<AttemptHandle, 'stop'>,
 ): Promise<Execution | null> {
   const { definition, lane, granted, digest } = claimed;
+  if (granted.task !== null) return null;
   const ruling = await rulingOf(parts, claimed, directive);
+  if (ruling === 'taken-over') {
+    stop('lost');
+    return refused('cancelled', 'the claim was taken over before the call');
+  }
   // @guard policy-denied
   if (ruling?.decision === 'deny') return deniedBy(ruling);
   const ruled = ruling?.decision === 'ask' ? ruling : null;
@@ -57,16 +64,16 @@ async function disapproved(
   return refused('denied', `The call of \`${tool}\` was denied${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-/** null: there are no rules, or the directive delivers a webhook of the service. */
+/** null: there are no rules, or the directive delivers a webhook of the service. `taken-over`: another worker has the claim. */
 async function rulingOf(
   parts: AttemptParts,
   { envelope, lane, claim, digest, origin, granted }: Claimed,
   directive: Directive,
-): Promise<Ruling | null> {
+): Promise<Ruling | 'taken-over' | null> {
   const { policy } = parts;
   if (policy === null || isWebhookLane(lane)) return null;
   const call = { directive, envelope, lane, claim, digest, origin, now: granted.now };
-  return durably(parts, async () => policy.rule(call));
+  return (await durably(parts, async () => policy.rule(call))) ?? 'taken-over';
 }
 
 /** Names the rule and its reason, and nothing of the call. */

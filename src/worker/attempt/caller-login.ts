@@ -50,15 +50,15 @@ async function askedFor(
   claimed: Claimed,
   state: Extract<LoginState, { kind: 'missing' | 'refused' }>,
 ): Promise<Execution> {
-  if (state.kind === 'refused') return without(state.reason);
+  if (state.kind === 'refused') return without(claimed, state.reason);
   const { asked } = claimed.granted;
   if (asked !== null && (await isLoginRound(parts, claimed))) {
     // @guard login-declined
     const { action } = await firstAnswer(parts, claimed, asked);
-    if (action !== 'accept') return without('its caller declined to log in, or did not in time');
+    if (action !== 'accept') return without(claimed, 'its caller declined to log in, or did not in time');
   }
   if ((asked?.round ?? 0) >= QUESTION_LIMITS.rounds)
-    return without(`its caller was asked ${asked?.round} times, and no login is valid`);
+    return without(claimed, `its caller was asked ${asked?.round} times, and no login is valid`);
   const { question, patienceMs } = state;
   return {
     result: okResult(null),
@@ -79,9 +79,8 @@ async function isLoginRound(parts: AttemptParts, { claim: { requestId, id } }: C
   return round?.endpoint === LOGIN_ENDPOINT;
 }
 
-function without(reason: string): Execution {
-  return {
-    result: errorResult(errorEnvelope('auth', `The call has no login at its server: ${reason}`)),
-    unsent: true,
-  };
+/** An earlier attempt may have made the call, and its end cannot be asked for without a login. */
+function without({ granted }: Pick<Claimed, 'granted'>, reason: string): Execution {
+  const result = errorResult(errorEnvelope('auth', `The call has no login at its server: ${reason}`));
+  return granted.task === null ? { result, unsent: true } : { result, ambiguous: true };
 }

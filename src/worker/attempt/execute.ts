@@ -68,7 +68,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const unwatch = parts.heartbeat.watch(ref, handle.stop, claimed.pass);
   const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
   try {
-    const pending = await unapproved(parts, claimed, directive);
+    const pending = await unapproved(parts, claimed, directive, handle);
     if (pending !== null) return unread(pending, handle);
     const login = await loginOf(parts, claimed);
     if ('execution' in login) return unread(login.execution, handle);

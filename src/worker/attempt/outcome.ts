@@ -106,6 +106,10 @@ function retryAfterMs(error: ErrorEnvelope): number | null {
   return typeof hint === 'number' && hint > 0 ? hint : null;
 }
 
+function releaseOf({ againMs }: Execution): Outcome {
+  return againMs === undefined ? { kind: 'release' } : { kind: 'release', delayMs: againMs };
+}
+
 /** An attempt that was told to stop and did not succeed first. */
 function stopped(
   { directive, execution, repeatPolicy: effect, cancelReason }: OutcomeFacts,
@@ -125,7 +129,7 @@ function stopped(
     case 'shutdown':
       return mayHaveRun && execution.resumable !== true
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))
-        : { kind: 'release', delayMs: execution.againMs ?? 0 };
+        : releaseOf(execution);
   }
 }
 
@@ -141,7 +145,7 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   if (asks) return stop === null || stop === 'shutdown' ? { kind: 'ask', asks } : stopped(facts, stop);
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
-  if (execution.resumable) return { kind: 'release', delayMs: execution.againMs ?? 0 };
+  if (execution.resumable) return releaseOf(execution);
   // @guard unmade-call
   if (execution.unmade) return { kind: 'release', anew: true };
   // As if the worker that made the call had died just now.

@@ -130,6 +130,21 @@ describe('the tools of a document', () => {
     expect([...toolsOf(PETSTORE, ['get*']).keys()]).toEqual(expect.not.arrayContaining(['addPet']));
   });
 
+  test('are bounded in number and size, whatever names and references a document repeats', () => {
+    const paths = Object.fromEntries(
+      Array.from({ length: 60_000 }, (_, at) => [`/${at}`, { get: { operationId: 'same' } }]),
+    );
+    expect(() => toolsOf({ openapi: '3.1.0', paths }, ['other'])).toThrow('has no operation "other"');
+    const names = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`p${at}`, {}]));
+    const schemas = { Large: { type: 'object', properties: names } };
+    const body = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Large' } } } };
+    const many = Array.from({ length: 30 }, (_, at) => [`/${at}`, { post: { requestBody: body } }]);
+    const tools = toolsOf({ openapi: '3.1.0', paths: Object.fromEntries(many), components: { schemas } });
+    expect([tools.size, JSON.stringify([...tools.values()]).match(/"p\d+"/g)?.length ?? 0]).toEqual([
+      30, 150_000,
+    ]);
+  });
+
   test('take references and circles of 3.1, and an Idempotency-Key is no argument', () => {
     const tools = toolsOf(ORDERS);
     expect(tools.get('createOrder')).toMatchObject({
@@ -290,6 +305,21 @@ describe('a call', () => {
       sent: true,
       error: { type: 'invalid_result', message: expect.stringContaining(why) as string },
     });
+  });
+
+  // A worker that stood still while it connected must not send what another one makes again.
+  test('is written only while its claim holds', async () => {
+    api.answer(200, {});
+    const before = api.asked.length;
+    const { call } = openApi(api.files.petstore);
+    const pet = { body: { name: 'x' } };
+    expect(await call('addPet', pet, { mayBegin: async () => () => false })).toMatchObject({
+      kind: 'failed',
+      sent: false,
+    });
+    expect(api.asked).toHaveLength(before);
+    const held = await call('addPet', pet, { mayBegin: async () => () => true });
+    expect([held.kind, api.asked.length - before]).toEqual(['result', 1]);
   });
 
   // `sent` decides whether a call that may run once ends with an unknown outcome.

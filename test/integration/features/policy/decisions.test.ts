@@ -13,6 +13,7 @@ import { createTerminal } from '../../../../src/cli/terminal.ts';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
+import { done, fails, inTurn } from '../../../support/executors.ts';
 import { claimOf, LANE, originOf } from '../../../support/journal.ts';
 import { openHost } from '../../../support/mcp-clients.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
@@ -87,6 +88,7 @@ const service = shared(async () => {
             when: 'tool == "peer.echo" && args.text == "late" && args.nothing.there == 1',
             decision: 'allow',
           },
+          { name: 'by-value', when: 'has(args.key) && args.table[args.key] == 1', decision: 'deny' },
           {
             name: 'loop',
             when: 'has(args.items) && args.items.exists(x, args.text.contains(x))',
@@ -247,6 +249,10 @@ describe('the rules of an operator', () => {
       '{"text":"drop","constructor":{"name":"x"},"toString":1,"valueOf":{}}',
     ) as object;
     expect((await ended(await call('peer.echo', hostile)))?.error?.type).toBe('policy_denied');
+    const secret = await call('peer.echo', { text: 'by value', key: 'sk-live-1', table: {} });
+    expect((await ended(secret))?.error?.type).toBe('policy_denied');
+    expect(await decisions(secret)).toMatchObject([{ rule: 'by-value', failed: 'No such key' }]);
+    expect(JSON.stringify(await resultOf(secret))).not.toContain('sk-live');
   });
 
   // An expression of this form took 8 s of the event loop over arguments of 250,000 characters.
@@ -414,6 +420,48 @@ describe('a reservation', () => {
     expect(rulings.map((ruling) => ruling?.decision)).toEqual(['deny', 'deny']);
     const types = await pipeline.typesOf(call);
     expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(1);
+  });
+
+  // A worker that stood still between its claim and its decision must not send what the rules may deny.
+  test('under a claim that was taken over makes no call', async () => {
+    await using pipeline = await openPipeline(redis.url);
+    const { execute, ran } = inTurn(done);
+    const call = await pipeline.accepted({ effect: 'once' });
+    const policy = { rule: async () => null, settle: async () => {} };
+    await pipeline.attempt({ ...pipeline.attemptParts(execute), policy }, call);
+    expect([ran, (await pipeline.recordOf(call))?.status]).toEqual([[], 'running']);
+  });
+
+  test('is not needed to ask for the end of a call that was made, which stays unknown without the login of its caller', async () => {
+    await using pipeline = await openPipeline(redis.url);
+    const made = { ...fails('network'), ambiguous: true, resumable: true };
+    const parts = pipeline.attemptParts(async (_call, { tasks }) => {
+      if (tasks?.task !== null) return done;
+      await tasks.keep('its task');
+      return made;
+    });
+    const rulings = ['allow', 'deny'] as const;
+    let decided = 0;
+    const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'deny' });
+    const states = [
+      { kind: 'none' },
+      { kind: 'none' },
+      { kind: 'none' },
+      { kind: 'refused', reason: 'none' },
+    ];
+    const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
+    const policy = { rule, settle: async () => {} };
+    const ends: unknown[] = [];
+    for (const id of ['found', 'unknown']) {
+      const call = await pipeline.accepted({ id, effect: 'once' });
+      decided = 0;
+      for (let at = 0; at < 2; at += 1) await pipeline.attempt({ ...parts, policy, logins } as never, call);
+      ends.push((await pipeline.resultOf(call))?.data['result']);
+    }
+    expect(ends).toMatchObject([
+      { ok: true },
+      { ok: false, error: { type: 'auth', details: { outcome: 'unknown' } } },
+    ]);
   });
 });
 
