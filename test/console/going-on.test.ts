@@ -308,10 +308,10 @@ describeInBrowser('after a run', () => {
     await page.getByRole('menuitem', { name: 'Agent or tool ✓' }).click();
     await page.getByRole('columnheader', { name: 'Agent or tool' }).waitFor({ state: 'detached' });
     await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click();
-    await page.getByText('loaded rows by cost').waitFor();
+    await page.getByText('highest cost first').waitFor();
     await expectAccessible(page);
     await page.reload();
-    await page.getByText('loaded rows by cost').waitFor();
+    await page.getByText('highest cost first').waitFor();
     expect(await page.getByRole('columnheader', { name: 'Agent or tool' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByRole('menuitem', { name: '<b>old</b>' }).click();
