@@ -192,8 +192,10 @@ describeInBrowser('after a run', () => {
     ]);
 
     await page.getByRole('link', { name: 'compare' }).click();
-    await page.getByRole('heading', { name: /^They part at turn 1/ }).waitFor();
-    const turn = page.getByRole('region', { name: 'Turns' }).locator('details').first();
+    await page.getByRole('heading', { name: 'They part at turn 2, messages[2].content' }).waitFor();
+    const turns = page.getByRole('region', { name: 'Turns' });
+    await turns.getByText('taken over by the fork').waitFor();
+    const turn = turns.locator('details').filter({ hasText: 'Turns 2 and 1' }).first();
     await turn.locator('summary').first().click();
     await turn.getByText('First: ').first().waitFor();
     await expectAccessible(page);
