@@ -41,29 +41,22 @@ export function inTenant(path: string): string {
 /** Entry of a list; only lists of all tenants name its tenant. */
 interface Listed {
   readonly request_id: string;
-  readonly tenant?: unknown;
-}
-
-/** Tenant that an entry of a list of all tenants names; undefined: the list is of one. */
-export function tenantIn(entry: object): string | undefined {
-  return 'tenant' in entry && typeof entry.tenant === 'string' ? entry.tenant : undefined;
+  readonly tenant?: string | undefined;
 }
 
 /** Key of an entry, unique in lists of all tenants as well. */
-export function keyOf(entry: Listed): string {
-  const tenant = tenantIn(entry);
-  return tenant === undefined ? entry.request_id : `${tenant}~${entry.request_id}`;
+export function keyOf({ tenant, request_id: id }: Listed): string {
+  return tenant === undefined ? id : `${tenant}~${id}`;
 }
 
 /** Address of the page of a request. */
-export function placeOf(entry: Listed) {
-  const params = { requestId: entry.request_id } as never;
-  return { to: '/requests/$requestId', params, search: { of: tenantIn(entry) } as never } as const;
+export function placeOf({ tenant, request_id: requestId }: Listed) {
+  const params = { requestId } as never;
+  return { to: '/requests/$requestId', params, search: { of: tenant } as never } as const;
 }
 
 /** The path with the tenant that an entry names. */
-export function pathOf(path: string, entry: object): string {
-  const tenant = tenantIn(entry);
+export function pathOf(path: string, { tenant }: Pick<Listed, 'tenant'>): string {
   return tenant === undefined ? path : `${path}?tenant=${encodeURIComponent(tenant)}`;
 }
 

@@ -1,10 +1,16 @@
 /** What follows a failed or finished run on the pages of the console, in a real browser: resume, run again, fork, compare, and what the
  *  model was asked (issue 35, sections A and C). The provider of the test counts what it is asked. */
+import { Redis } from 'ioredis';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createHttpClient } from '../../src/client/http-client.ts';
+import { keySpace } from '../../src/store/keys.ts';
 import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
 import { HOSTILE_TEXT } from '../support/console-run.ts';
+import { eventually } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { json, startProvider } from '../support/provider-server.ts';
 import { startService } from '../support/running-service.ts';
@@ -50,6 +56,10 @@ describeInBrowser('after a run', () => {
     ),
   );
   const browser = shared(startBrowser);
+  const folder = shared(async () => {
+    const path = await mkdtemp(join(tmpdir(), 'adjutant-console-archive-'));
+    return { path, [Symbol.asyncDispose]: async () => rm(path, { recursive: true, force: true }) };
+  });
   const service = shared(async () => {
     const price = { input: 1, output: 5 };
     const main = {
@@ -68,7 +78,7 @@ describeInBrowser('after a run', () => {
     const mcpServers = { peer, guarded: { ...peer, approve: ['*'] } };
     return startService({
       redisUrl: redis.url,
-      config: { mcpServers, providers: { main }, agents: { clerk } },
+      config: { mcpServers, providers: { main }, agents: { clerk }, archive: { folder: folder.path } },
     });
   });
   const client = shared(async () => {
@@ -182,8 +192,10 @@ describeInBrowser('after a run', () => {
     ]);
 
     await page.getByRole('link', { name: 'compare' }).click();
-    await page.getByRole('heading', { name: /^They part at turn 1/ }).waitFor();
-    const turn = page.getByRole('region', { name: 'Turns' }).locator('details').first();
+    await page.getByRole('heading', { name: 'They part at turn 2, messages[2].content' }).waitFor();
+    const turns = page.getByRole('region', { name: 'Turns' });
+    await turns.getByText('taken over by the fork').waitFor();
+    const turn = turns.locator('details').filter({ hasText: 'Turns 2 and 1' }).first();
     await turn.locator('summary').first().click();
     await turn.getByText('First: ').first().waitFor();
     await expectAccessible(page);
@@ -298,10 +310,10 @@ describeInBrowser('after a run', () => {
     await page.getByRole('menuitem', { name: 'Agent or tool ✓' }).click();
     await page.getByRole('columnheader', { name: 'Agent or tool' }).waitFor({ state: 'detached' });
     await page.getByRole('columnheader', { name: 'Cost' }).getByRole('button').click();
-    await page.getByText('loaded rows by cost').waitFor();
+    await page.getByText('highest cost first').waitFor();
     await expectAccessible(page);
     await page.reload();
-    await page.getByText('loaded rows by cost').waitFor();
+    await page.getByText('highest cost first').waitFor();
     expect(await page.getByRole('columnheader', { name: 'Agent or tool' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Views' }).click();
     await page.getByRole('menuitem', { name: '<b>old</b>' }).click();
@@ -409,15 +421,17 @@ describeInBrowser('after a run', () => {
 
   test('an archived request says so, and has no way to what the archive cannot do', async () => {
     await failed('old');
-    await using shown = await browser.open(service.url, '/requests', WIDE);
-    const { page } = shown;
-    // The archive answers as the service does, with the instant at which it took the request.
-    await page.route('**/v1/requests/old', async (route) => {
-      const view = (await (await route.fetch()).json()) as object;
-      await route.fulfill({ json: { ...view, archived_at: '2026-11-01T10:00:00.000Z' } });
+    const archive = async (): Promise<string> =>
+      (await fetch(`${service.url}/v1/requests/old/archive`)).text();
+    await eventually(archive).toContain('"kind":"end"');
+    // Redis forgets it, as after its retention.
+    await using connection = Object.assign(new Redis(redis.url), {
+      [Symbol.asyncDispose]: async () => connection.disconnect(),
     });
-    await page.goto(`${service.url}/console/requests/old`);
-    await page.getByText('archived on 1 Nov 10:00:00').waitFor();
+    await connection.del(...keySpace(service.prefix).request('old'));
+    await using shown = await browser.open(service.url, '/requests/old', WIDE);
+    const { page } = shown;
+    await page.locator('.request-facts').getByText('archived', { exact: true }).waitFor();
     expect(await failure(page).getByRole('button', { name: 'Resume…' }).isDisabled()).toBe(true);
     expect(await failure(page).getByRole('button', { name: 'Run again…' }).isDisabled()).toBe(false);
     await expectAccessible(page);

@@ -50,6 +50,32 @@ describeInBrowser('overview and requests', () => {
     await bar.waitFor({ state: 'hidden' });
   });
 
+  // Issue 35, point 14: the service orders all requests, and says how far back it compared them.
+  test('duration and cost order the list at the service, in the URL', async () => {
+    for (const id of ['short', 'shorter']) await fail(client, id);
+    await using shown = await browser.open(service.url, '/requests');
+    const { page } = shown;
+    await page.getByText('newest first').waitFor();
+    await page.getByRole('button', { name: 'Took' }).click();
+    await page.waitForURL(/sort=duration/);
+    await page.getByText('longest first').waitFor();
+    const { requests } = await client.requests({ sort: 'duration', limit: 100 });
+    const ids = requests.map(({ request_id: id }) => id);
+    const links = page.locator('.request-rows [role=row] a');
+    await expect.poll(async () => links.allTextContents()).toEqual(ids);
+    await page.route(/requests\?.*sort=cost/, async (route) => {
+      const listing = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...listing, searched_until: '2026-11-01T10:00:00.000Z' } });
+    });
+    await page.getByRole('button', { name: 'Cost' }).click();
+    await page.getByText('highest cost first · compared back to 1 Nov 10:00:00').waitFor();
+    await expectAccessible(page);
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'At', exact: true }).click();
+    await page.getByText('newest first').waitFor();
+    expect(page.url()).not.toContain('sort=');
+  });
+
   test('a list that is turned off is said to be, and how it is turned on', async () => {
     const config = { search: { enabled: false } };
     await using off = await startService({ redisUrl: redis.url, roles: { api: true }, config });

@@ -154,7 +154,8 @@ describeInBrowser('schedules and what begins later', () => {
     await caller.submit({ ...call, request_id: 'late', id: 'one', start_by_ms: 1 });
     await caller.close();
     await using shown = await browser.open(idle.url, '/requests/late?step=late%2Fone');
-    await shown.page.getByText('It had not begun within start_by_ms').waitFor();
+    await shown.page.getByText('No attempt began within').first().waitFor();
+    await shown.page.getByText('Check for a free worker').first().waitFor();
     await expectAccessible(shown.page);
   });
 });

@@ -2,7 +2,6 @@
 import type { OpenApproval } from '../../../src/contract/run/approval-listing.ts';
 import { shortId } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
-import { tenantIn } from '../../data/tenant.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Text } from '../../parts/text.tsx';
 import { isUrgent, itemKey, leftWords, MOST_CHOSEN } from './inbox.ts';
@@ -87,7 +86,7 @@ function Item({ item, isShown, now, onShow }: ItemProps) {
       </span>
       <span className="approvals-from muted">
         <Text>{item.agent ?? 'no agent'}</Text> · {shortId(safeText(item.request_id), 24)}
-        {tenantIn(item) !== undefined && ` · tenant ${tenantIn(item)}`}
+        {item.tenant !== undefined && ` · tenant ${item.tenant}`}
       </span>
     </button>
   );

@@ -5,7 +5,7 @@ import { useRef, useState } from 'react';
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { shortId } from '../../data/shown.ts';
-import { keyOf, placeOf, tenantIn } from '../../data/tenant.ts';
+import { keyOf, placeOf } from '../../data/tenant.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Instant } from '../../parts/instant.tsx';
@@ -137,7 +137,7 @@ function LetterRow({ letter, isChosen, isOpen, onChoose, onOpen }: LetterRowProp
           <Link {...placeOf(letter)} title={request_id}>
             {shortId(safeText(request_id))}
           </Link>
-          {tenantIn(letter) !== undefined && <span className="muted"> tenant {tenantIn(letter)}</span>}
+          {letter.tenant !== undefined && <span className="muted"> tenant {letter.tenant}</span>}
         </td>
         <td className="num table-minor">{attempts}</td>
         <td className="num">

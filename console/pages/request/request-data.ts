@@ -63,12 +63,9 @@ export function useRequest(requestId: string): RequestData {
   };
 }
 
-/** View of a request that the archive may have answered; only then it has the instant at which it was archived. */
-export type MaybeArchived = RequestView & { readonly archived_at?: string };
-
 /** Reason why nothing can be done with a request that only the archive has; null: the service still has it. */
-export function whyArchived({ archived_at: at }: MaybeArchived): string | null {
-  return at === undefined ? null : 'This request is archived: run it again, or fork it.';
+export function whyArchived({ archived }: RequestView): string | null {
+  return archived === undefined ? null : 'This request is archived: run it again, or fork it.';
 }
 
 function hasWaitingNotice({ notices = [], directives }: RequestView): boolean {

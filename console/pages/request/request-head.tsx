@@ -11,12 +11,11 @@ import { useRead } from '../../data/queries.ts';
 import { scheduleOf } from '../../data/schedule-of.ts';
 import { clockText, countText, durationText, moneyText } from '../../data/shown.ts';
 import { safeText } from '../../data/safe-text.ts';
-import { Instant } from '../../parts/instant.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { ForeignRunFact } from './foreign-run.tsx';
 import { NoticeList } from './notice-list.tsx';
-import { type MaybeArchived, useNow } from './request-data.ts';
+import { useNow } from './request-data.ts';
 
 const LONGEST_TITLE = 140;
 
@@ -50,7 +49,7 @@ export function RequestHead({ view, timeline }: HeadProps) {
       </h1>
       <div className="request-facts">
         <Status of={stateOf(view, now)} text={stateText(view, now)} />
-        <Archived view={view} />
+        {view.archived === true && <span className="request-tag">archived</span>}
         {run !== undefined && (
           <span>
             agent{' '}
@@ -81,15 +80,6 @@ export function RequestHead({ view, timeline }: HeadProps) {
 /** Notices of the run, or of a lone directive, which has no other place to be seen at once. */
 function noticesOf({ notices, directives }: RequestView): RequestView['notices'] {
   return notices ?? (directives.length === 1 ? directives[0]?.notices : undefined);
-}
-
-function Archived({ view: { archived_at: at } }: { view: MaybeArchived }) {
-  if (at === undefined) return null;
-  return (
-    <span className="request-tag">
-      archived on <Instant at={at} />
-    </span>
-  );
 }
 
 function RunFacts({ run }: { run: NonNullable<RequestView['run']> }) {

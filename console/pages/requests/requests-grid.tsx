@@ -4,13 +4,14 @@ import { useNavigate } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import type { RequestOrder } from '../../../src/contract/request/request-order.ts';
 import { keyOf, placeOf } from '../../data/tenant.ts';
 import { useKeys } from '../../keys/keymap.ts';
 import { copy } from '../../parts/copy-button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { type ColumnName, COLUMNS } from './list-menus.tsx';
 import { RequestRow } from './request-row.tsx';
-import type { Seen, Sort } from './rows.ts';
+import type { Seen } from './rows.ts';
 
 const ROW_PX = 32;
 const TOUCH_ROW_PX = 64;
@@ -29,8 +30,8 @@ export interface RequestsGridProps {
   /** When a row was read that may have changed since, milliseconds; null: just now. */
   readonly ageOf: (row: ListedRequest) => number | null;
   readonly hidden: ReadonlySet<ColumnName>;
-  readonly sort: Sort;
-  readonly onSort: (sort: Sort) => void;
+  readonly order: RequestOrder;
+  readonly onOrder: (order: RequestOrder) => void;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -119,7 +120,7 @@ function useSight(
 }
 
 /** The box above the boxes chooses all rows of the list, or none. */
-function Heads({ rows, selected, onSelect, hidden, sort, onSort }: RequestsGridProps) {
+function Heads({ rows, selected, onSelect, hidden, order, onOrder }: RequestsGridProps) {
   const isAll = selected.size >= rows.length;
   const choose = (): void => onSelect(isAll ? NOTHING : new Set(rows.map(keyOf)));
   return (
@@ -140,7 +141,7 @@ function Heads({ rows, selected, onSelect, hidden, sort, onSort }: RequestsGridP
         </span>
       ))}
       {COLUMNS.filter(([name]) => !hidden.has(name)).map(([name, text]) => (
-        <SortHead key={name} name={name} text={text} sort={sort} onSort={onSort} />
+        <SortHead key={name} name={name} text={text} order={order} onOrder={onOrder} />
       ))}
     </div>
   );
@@ -149,17 +150,20 @@ function Heads({ rows, selected, onSelect, hidden, sort, onSort }: RequestsGridP
 interface SortHeadProps {
   readonly name: ColumnName;
   readonly text: string;
-  readonly sort: Sort;
-  readonly onSort: (sort: Sort) => void;
+  readonly order: RequestOrder;
+  readonly onOrder: (order: RequestOrder) => void;
 }
 
-/** Time, duration and cost sort the loaded rows, the largest first. */
-function SortHead({ name, text, sort, onSort }: SortHeadProps) {
-  if (name === 'what' || name === 'asked') return <span role="columnheader">{text}</span>;
-  const isOn = sort === name;
+const ORDERS = { what: null, asked: null, at: 'created', took: 'duration', cost: 'cost' } as const;
+
+/** Time, duration and cost order the list, the highest first. */
+function SortHead({ name, text, order, onOrder }: SortHeadProps) {
+  const own = ORDERS[name];
+  if (own === null) return <span role="columnheader">{text}</span>;
+  const isOn = order === own;
   return (
     <span role="columnheader" className="num" aria-sort={isOn ? 'descending' : 'none'}>
-      <button type="button" tabIndex={-1} className="request-sort" onClick={() => onSort(name)}>
+      <button type="button" tabIndex={-1} className="request-sort" onClick={() => onOrder(own)}>
         {text}
         {isOn && <Icon name="down" />}
       </button>

@@ -1,6 +1,8 @@
-/** The requests, newest first: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
+/** The requests in the order of the service: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
  *  It must never act on more than what is chosen and counted. */
 import { useMemo, useRef, useState } from 'react';
+import type { RequestListing } from '../../../src/contract/request/request-listing.ts';
+import type { RequestOrder } from '../../../src/contract/request/request-order.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
@@ -12,7 +14,6 @@ import { FilterBar } from './filter-bar.tsx';
 import { readFilter } from './filter-text.ts';
 import { ColumnMenu, RangeMenu, useHiddenColumns, ViewMenu } from './list-menus.tsx';
 import { RequestsGrid } from './requests-grid.tsx';
-import { type Sort, sorted } from './rows.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { type RequestList, useRequestList } from './use-request-list.ts';
 import './requests.css';
@@ -25,12 +26,11 @@ export function RequestsPage() {
   const { query, faults } = useMemo(() => readFilter(filter, new Date()), [filter]);
   const [selected, select] = useChosen(filter);
   const [isAway, setAway] = useState(false);
-  const text = faults.length > 0 ? null : new URLSearchParams(query).toString();
-  const list = useRequestList(text, isAway || selected.size > 0);
-  const [hidden, toggle] = useHiddenColumns();
   const [named, setSort] = useUrlState('sort');
-  const sort: Sort = named === 'took' || named === 'cost' ? named : 'at';
-  const rows = useMemo(() => sorted(list.rows, sort), [list.rows, sort]);
+  const order: RequestOrder = named === 'duration' || named === 'cost' ? named : 'created';
+  const text = faults.length > 0 ? null : new URLSearchParams(query).toString();
+  const list = useRequestList(text, order, isAway || selected.size > 0);
+  const [hidden, toggle] = useHiddenColumns();
   const input = useRef<HTMLInputElement>(null);
   useKeys({
     '/': () => input.current?.focus(),
@@ -43,22 +43,22 @@ export function RequestsPage() {
           <RangeMenu filter={filter} onFilter={setFilter} />
           <ViewMenu filter={filter} onFilter={setFilter} />
           <ColumnMenu hidden={hidden} onToggle={toggle} />
-          {list.listing !== null && <Lag ms={list.listing.lag_ms} sort={sort} loaded={rows.length} />}
+          {list.listing !== null && <Lag listing={list.listing} order={order} />}
         </FilterBar>
         <Notes faults={faults} list={list} />
         <NewRows list={list} />
-        {rows.length > 0 ? (
+        {list.rows.length > 0 ? (
           <RequestsGrid
-            key={`${filter} ${sort}`}
-            rows={rows}
+            key={`${filter} ${order}`}
+            rows={list.rows}
             hidden={hidden}
-            sort={sort}
-            onSort={(next) => setSort(next === 'at' ? '' : next)}
+            order={order}
+            onOrder={(next) => setSort(next === 'created' ? '' : next)}
             selected={selected}
             onSelect={select}
             onMore={list.more}
             onAway={setAway}
-            onSeen={sort === 'at' ? list.see : seeNothing}
+            onSeen={list.see}
             ageOf={list.ageOf}
           />
         ) : (
@@ -98,17 +98,19 @@ function useChosen(filter: string): readonly [ReadonlySet<string>, (ids: Readonl
   return [ids, (next) => choose({ filter, ids: next })];
 }
 
-/** Rows that are sorted otherwise are not those that lie beside one another in the list. */
-const seeNothing = (): void => {};
+const ORDER_TEXTS: Readonly<Record<RequestOrder, string>> = {
+  created: 'newest first',
+  duration: 'longest first',
+  cost: 'highest cost first',
+};
 
-function Lag({ ms, sort, loaded }: { ms: number; sort: Sort; loaded: number }) {
-  const order =
-    sort === 'at'
-      ? 'newest first'
-      : `the ${loaded.toLocaleString('en-GB')} loaded rows by ${sort === 'took' ? 'duration' : 'cost'}`;
+/** The order, how far back it was compared, and the age of the index. */
+function Lag({ listing, order }: { listing: RequestListing; order: RequestOrder }) {
+  const { lag_ms: ms, searched_until: until } = listing;
   return (
     <span className="faint">
-      {order}
+      {ORDER_TEXTS[order]}
+      {order !== 'created' && until !== null && ` · compared back to ${clockText(until)}`}
       {ms > 1_000 && ` · index ${durationText(ms)} behind`}
     </span>
   );

@@ -1,18 +1,22 @@
 /** The rows of the list while it is live: the shown ones, and new ones that wait.
  *  Never moves a row while it is read: new ones come when they are asked for. */
 import type { ListedRequest } from '../../../src/contract/request/request-listing.ts';
+import { orderValue, type RequestOrder } from '../../../src/contract/request/request-order.ts';
 import { keyOf } from '../../data/tenant.ts';
 
 export interface Rows {
-  /** Newest first. */
+  readonly order: RequestOrder;
+  /** In this order, the highest first. */
   readonly shown: readonly ListedRequest[];
-  /** Newer than all that is shown. */
+  /** New ones that come before all that is shown. */
   readonly held: readonly ListedRequest[];
   /** More than a page came since: the list begins anew when they are shown. */
   readonly hasGap: boolean;
 }
 
-export const NO_ROWS: Rows = { shown: [], held: [], hasGap: false };
+export function noRows(order: RequestOrder): Rows {
+  return { order, shown: [], held: [], hasGap: false };
+}
 
 /** The first page, read anew. `isStill`: the list is scrolled or has a selection, so only shown rows change. */
 export function refreshed(
@@ -25,11 +29,12 @@ export function refreshed(
   const known = new Set(old.shown.map(keyOf));
   const shown = old.shown.map((row) => latest.get(keyOf(row)) ?? row);
   const fresh = page.filter((row) => !known.has(keyOf(row)));
-  if (old.shown.length === 0) return { shown: page, held: [], hasGap: false };
+  const only = { ...noRows(old.order), shown: page };
+  if (old.shown.length === 0) return only;
   const hasGap = fresh.length === page.length && hasOlder;
-  if (isStill) return { shown, held: fresh.filter((row) => isNewer(row, old.shown[0])), hasGap };
-  if (hasGap) return { shown: page, held: [], hasGap: false };
-  return { shown: merged(page, shown), held: [], hasGap: false };
+  if (isStill)
+    return { ...old, shown, held: fresh.filter((row) => isBefore(row, old.shown[0], old.order)), hasGap };
+  return hasGap ? only : { ...only, shown: merged(page, shown, old.order) };
 }
 
 /** Those of a further page, after the ones that are shown. */
@@ -38,18 +43,22 @@ export function extended(old: Rows, page: readonly ListedRequest[]): Rows {
   return { ...old, shown: [...old.shown, ...page.filter((row) => !known.has(keyOf(row)))] };
 }
 
-/** The first page is right for its range; what is older stays. */
-function merged(page: readonly ListedRequest[], shown: readonly ListedRequest[]): ListedRequest[] {
+/** The first page is right for its range; the rows after it stay. */
+function merged(
+  page: readonly ListedRequest[],
+  shown: readonly ListedRequest[],
+  order: RequestOrder,
+): ListedRequest[] {
   const last = page.at(-1);
-  const older = last === undefined ? [] : shown.filter((row) => isNewer(last, row));
-  return [...page, ...older];
+  const further = last === undefined ? [] : shown.filter((row) => isBefore(last, row, order));
+  return [...page, ...further];
 }
 
-/** In the order of the list: by time, then by id. */
-function isNewer(row: ListedRequest, than: ListedRequest | undefined): boolean {
-  if (than === undefined) return true;
-  if (row.created_at !== than.created_at) return row.created_at > than.created_at;
-  return keyOf(row) > keyOf(than);
+/** The order of the list: by its value, then by id. */
+function isBefore(row: ListedRequest, other: ListedRequest | undefined, order: RequestOrder): boolean {
+  if (other === undefined) return true;
+  const difference = orderValue(row, order) - orderValue(other, order);
+  return difference === 0 ? keyOf(row) > keyOf(other) : difference > 0;
 }
 
 /** Rows of any page that was read again, each in its place. */
@@ -65,7 +74,7 @@ export interface Seen {
 
 /** The page of the rows in sight that the first page does not have: what it follows, and how many; null: it has all of them. */
 export function pageInSight(
-  shown: readonly ListedRequest[],
+  { shown, order }: Pick<Rows, 'shown' | 'order'>,
   firstPage: readonly ListedRequest[],
   seen: Seen,
 ): { readonly cursor: string; readonly limit: number } | null {
@@ -77,7 +86,7 @@ export function pageInSight(
   const count = Math.min(seen.last + 1, shown.length) - first;
   if (before === undefined || count <= 0) return null;
   return {
-    cursor: `${Date.parse(before.created_at)}.${keyOf(before)}`,
+    cursor: `${orderValue(before, order)}.${keyOf(before)}`,
     limit: Math.min(count, MOST_IN_SIGHT),
   };
 }
@@ -101,15 +110,4 @@ export function chosenOf(
   const away = selected.size - chosen.length;
   const words = `${chosen.length} chosen`;
   return { chosen, words: away === 0 ? words : `${words}, ${away} not in this list any more` };
-}
-
-/** Order of the loaded rows: by time, as the service lists them, by duration or by cost; the largest first. */
-export type Sort = 'at' | 'took' | 'cost';
-
-export function sorted(rows: readonly ListedRequest[], sort: Sort): readonly ListedRequest[] {
-  if (sort === 'at') return rows;
-  const took = ({ created_at: from, closed_at: to }: ListedRequest): number =>
-    to === null ? -1 : Date.parse(to) - Date.parse(from);
-  const valueOf = sort === 'took' ? took : ({ cost }: ListedRequest): number => cost ?? -1;
-  return rows.toSorted((one, other) => valueOf(other) - valueOf(one));
 }

@@ -2,10 +2,11 @@
  *  It must never hold more than some thousand rows. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ListedRequest, RequestListing } from '../../../src/contract/request/request-listing.ts';
+import type { RequestOrder } from '../../../src/contract/request/request-order.ts';
 import { call, isListOff } from '../../data/api.ts';
 import { LIST_OFF_MS } from '../../data/queries.ts';
 import { keyOf } from '../../data/tenant.ts';
-import { ageOf, extended, NO_ROWS, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
+import { ageOf, extended, noRows, pageInSight, refreshed, type Rows, type Seen, updated } from './rows.ts';
 
 const EVERY_MS = 2_000;
 const PAGE = 100;
@@ -39,18 +40,14 @@ interface State {
   readonly latest: number;
 }
 
-const EMPTY: State = {
-  rows: NO_ROWS,
-  listing: null,
-  next: null,
-  error: null,
-  readAt: new Map(),
-  latest: 0,
-};
+function emptyState(order: RequestOrder, listing: RequestListing | null): State {
+  return { rows: noRows(order), listing, next: null, error: null, readAt: new Map(), latest: 0 };
+}
 
-/** `query`: of the URL, as text; null: the filter is wrong, and nothing is read. `isStill`: rows do not move now. */
-export function useRequestList(query: string | null, isStill: boolean): RequestList {
-  const [state, setState] = useState<State>(EMPTY);
+/** `filter`: query of the URL, as text; null: the filter is wrong, and nothing is read. `isStill`: rows do not move now. */
+export function useRequestList(filter: string | null, order: RequestOrder, isStill: boolean): RequestList {
+  const [state, setState] = useState<State>(() => emptyState(order, null));
+  const query = filter === null || order === 'created' ? filter : `${filter}&sort=${order}`;
   const still = useRef(isStill);
   const isReading = useRef(false);
   const seen = useRef<Seen>({ first: 0, last: 0 });
@@ -61,13 +58,13 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
   });
 
   useEffect(() => {
-    setState((old) => ({ ...EMPTY, listing: old.listing }));
+    setState((old) => emptyState(order, old.listing));
     if (query === null) return undefined;
     return repeat(async (signal) => {
       try {
         const page = await readPage(query, null, signal);
         setState((old) => withFirst(old, page, still.current));
-        const inSight = pageInSight(shown.current, page.requests, seen.current);
+        const inSight = pageInSight({ shown: shown.current, order }, page.requests, seen.current);
         if (inSight === null) return EVERY_MS;
         const again = await readPage(query, inSight.cursor, signal, inSight.limit);
         setState((old) => read({ ...old, rows: updated(old.rows, again.requests) }, again));
@@ -77,7 +74,7 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
       }
       return EVERY_MS;
     });
-  }, [query]);
+  }, [query, order]);
 
   const { next } = state;
   const more = useCallback(() => {
@@ -95,7 +92,7 @@ export function useRequestList(query: string | null, isStill: boolean): RequestL
   const showNew = useCallback(() => {
     setState((old) => {
       if (old.listing === null) return old;
-      const rows = old.rows.hasGap ? NO_ROWS : old.rows;
+      const rows = old.rows.hasGap ? noRows(old.rows.order) : old.rows;
       return withFirst({ ...old, rows }, old.listing, false);
     });
   }, []);

@@ -6,11 +6,11 @@ import {
   placeOfCursor,
   type RequestQuery,
 } from '../../contract/request/request-listing.ts';
+import { orderValue } from '../../contract/request/request-order.ts';
 import type { Found } from './merged-tenants.ts';
 
 /** Pages of rows that are kept before the lowest are dropped. */
 const KEPT_PAGES = 4;
-const MILLIONTHS = 1_000_000;
 
 export interface Sorting {
   add(row: ListedRequest): void;
@@ -33,7 +33,7 @@ export function sortingOf({ sort = 'created', cursor }: RequestQuery, most: numb
   return {
     add(row) {
       const id = row.tenant === undefined ? row.request_id : `${row.tenant}~${row.request_id}`;
-      const one = { row, value: sort === 'cost' ? microUsd(row) : durationMs(row), id };
+      const one = { row, value: orderValue(row, sort), id };
       if (after !== null && order(one, { value: after.createdAt, id: after.id }) <= 0) return;
       if (kept.push(one) > KEPT_PAGES * (most + 1)) kept = kept.toSorted(order).slice(0, most + 1);
     },
@@ -49,13 +49,4 @@ export function sortingOf({ sort = 'created', cursor }: RequestQuery, most: numb
 
 function order(left: Pick<Valued, 'value' | 'id'>, right: Pick<Valued, 'value' | 'id'>): number {
   return right.value - left.value || (left.id > right.id ? -1 : left.id < right.id ? 1 : 0);
-}
-
-/** An open request, and a run without a cost, come last. */
-function durationMs({ created_at: from, closed_at: to }: ListedRequest): number {
-  return to === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from));
-}
-
-function microUsd({ cost }: ListedRequest): number {
-  return Math.round((cost ?? 0) * MILLIONTHS);
 }
