@@ -213,7 +213,10 @@ function hidden(path: string, text: string): string {
   if (SECRET_PATH.test(path)) return REDACTED;
   const url = new URL(text);
   // A name without a value may be the secret itself.
-  const pairs = [...url.searchParams].map(([name, value]) => [value === '' ? REDACTED : name, REDACTED]);
+  const pairs = [...url.searchParams].map(([name, value]): [string, string] => [
+    value === '' ? REDACTED : name,
+    REDACTED,
+  ]);
   url.search = new URLSearchParams(pairs).toString();
   return url.href;
 }

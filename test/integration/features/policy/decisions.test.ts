@@ -456,11 +456,11 @@ describe('a reservation', () => {
       const call = await pipeline.accepted({ id, effect: 'once' });
       decided = 0;
       for (let at = 0; at < 2; at += 1) await pipeline.attempt({ ...parts, policy, logins } as never, call);
-      ends.push((await pipeline.resultOf(call))?.data['result']);
+      ends.push((await pipeline.resultOf(call))?.data);
     }
     expect(ends).toMatchObject([
-      { ok: true },
-      { ok: false, error: { type: 'auth', details: { outcome: 'unknown' } } },
+      { result: { ok: true } },
+      { result: { ok: false, error: { type: 'auth', details: { outcome: 'unknown' } } } },
     ]);
   });
 });
