@@ -234,6 +234,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   },
   'test/integration/features/policy/decisions.test.ts': {
     'policy-denied': '',
+    'login-approves-nothing': 'return false;',
     'policy-seen': 'if false then',
     'policy-once': 'if false then',
   },

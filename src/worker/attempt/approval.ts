@@ -1,6 +1,11 @@
 // The rules of the operator about a call, and the approval of a person that it needs by them or by the configuration of its server: asked
 // for before the call, as a question of the service. Must never let a call pass that no one has approved, nor an approval count for other content.
-import { isApproval, OWN_ENDPOINT } from '../../store/request/questions.ts';
+import {
+  isApproval,
+  LOGIN_ENDPOINT,
+  OWN_ENDPOINT,
+  type QuestionRound,
+} from '../../store/request/questions.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { jsonSafe } from '../../contract/json/json-safe.ts';
@@ -38,24 +43,35 @@ export async function unapproved(
   const ruled = ruling?.decision === 'ask' ? ruling : null;
   const patienceMs = ruled?.askMs ?? definition.approvalMs?.(directive, lane) ?? null;
   if (patienceMs === null) return null;
-  if (granted.asked === null)
+  const round = granted.asked === null ? null : await lastRound(parts, claimed);
+  if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest)))
     return { result: okResult(null), asks: approvalOf(directive, digest, { patienceMs, ruled }) };
-  const denied = await disapproved(parts, claimed, directive);
+  const denied =
+    round !== null && isApproval(round) ? await disapproved(parts, claimed, directive, round) : null;
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
   return denied;
 }
 
-/** null: a person has approved the call. */
+async function lastRound(parts: AttemptParts, { claim }: Claimed): Promise<QuestionRound | null> {
+  const { questions } = parts.records.journal;
+  return durably(parts, () => questions.round(claim.requestId, claim.id));
+}
+
+/** A login keeps the digest of the content that was approved before it: without one it was asked for before anything had to be approved. */
+function isUnapprovedLogin({ endpoint, state }: QuestionRound, digest: string): boolean {
+  // @guard login-approves-nothing
+  return endpoint === LOGIN_ENDPOINT && state !== digest;
+}
+
+/** null: a person has approved the call in this round. */
 async function disapproved(
   parts: AttemptParts,
   claimed: Claimed,
   directive: Directive,
+  round: QuestionRound,
 ): Promise<Execution | null> {
-  const { claim, digest, granted } = claimed;
+  const { digest, granted } = claimed;
   if (granted.asked === null) return null;
-  const { questions } = parts.records.journal;
-  const round = await durably(parts, () => questions.round(claim.requestId, claim.id));
-  if (round === null || !isApproval(round)) return null;
   const { action, reason, isLate } = await firstAnswer(parts, claimed, granted.asked);
   // @guard approved-content
   if (action === 'accept' && round.state === digest) return null;

@@ -3,7 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
 import { QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
-import { LOGIN_ENDPOINT } from '../../store/request/questions.ts';
+import { isOwn, LOGIN_ENDPOINT, type QuestionRound } from '../../store/request/questions.ts';
 import type { Execution } from '../executors/definition.ts';
 import { durably } from '../record/durably.ts';
 import type { AttemptParts, Claimed, LoginState } from './claimed.ts';
@@ -51,8 +51,10 @@ async function askedFor(
   state: Extract<LoginState, { kind: 'missing' | 'refused' }>,
 ): Promise<Execution> {
   if (state.kind === 'refused') return without(claimed, state.reason);
-  const { asked } = claimed.granted;
-  if (asked !== null && (await isLoginRound(parts, claimed))) {
+  const { digest, granted } = claimed;
+  const { asked } = granted;
+  const before = asked === null ? null : await ownRound(parts, claimed);
+  if (asked !== null && before?.endpoint === LOGIN_ENDPOINT) {
     // @guard login-declined
     const { action } = await firstAnswer(parts, claimed, asked);
     if (action !== 'accept') return without(claimed, 'its caller declined to log in, or did not in time');
@@ -64,7 +66,8 @@ async function askedFor(
     result: okResult(null),
     asks: {
       questions: [{ key: LOGIN_ENDPOINT, question }],
-      state: null,
+      // An approval of the call outlives the question after it.
+      state: before?.state === digest ? digest : null,
       endpoint: LOGIN_ENDPOINT,
       patienceMs,
       afresh: false,
@@ -73,10 +76,14 @@ async function askedFor(
   };
 }
 
-async function isLoginRound(parts: AttemptParts, { claim: { requestId, id } }: Claimed): Promise<boolean> {
+/** The last round, where the service asked it, and not the tool. */
+async function ownRound(
+  parts: AttemptParts,
+  { claim: { requestId, id } }: Claimed,
+): Promise<QuestionRound | null> {
   const { questions } = parts.records.journal;
   const round = await durably(parts, async () => questions.round(requestId, id));
-  return round?.endpoint === LOGIN_ENDPOINT;
+  return round !== null && isOwn(round) ? round : null;
 }
 
 /** An earlier attempt may have made the call, and its end cannot be asked for without a login. */

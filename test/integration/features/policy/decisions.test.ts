@@ -11,6 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../../../src/cli/program.ts';
 import { createTerminal } from '../../../../src/cli/terminal.ts';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
+import { inputIdOf } from '../../../../src/contract/tool/tool-question.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
 import { done, fails, inTurn } from '../../../support/executors.ts';
@@ -430,6 +431,29 @@ describe('a reservation', () => {
     const policy = { rule: async () => null, settle: async () => {} };
     await pipeline.attempt({ ...pipeline.attemptParts(execute), policy }, call);
     expect([ran, (await pipeline.recordOf(call))?.status]).toEqual([[], 'running']);
+  });
+
+  test('that asks a person asks also after its caller has logged in, and not again at the login after the approval', async () => {
+    await using pipeline = await openPipeline(redis.url);
+    const { execute, ran } = inTurn(done);
+    const question = { mode: 'url', message: 'log in', url: 'https://login.example/' };
+    const missing = { kind: 'missing', question, patienceMs: 60_000 };
+    const states = [missing, missing, { kind: 'none' }];
+    const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
+    const rulings = ['allow', 'ask'] as const;
+    let decided = 0;
+    const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'ask' });
+    const parts = { ...pipeline.attemptParts(execute), policy: { rule, settle: async () => {} }, logins };
+    const call = await pipeline.accepted({ effect: 'once' });
+    const asked: (string | undefined)[] = [];
+    for (let round = 1; round <= 3; round += 1) {
+      await pipeline.attempt(parts as never, call);
+      asked.push((await pipeline.journal.questions.round(call.request_id, call.id))?.endpoint);
+      await pipeline.client.answer(call.request_id, inputIdOf(call.id, round), { action: 'accept' });
+    }
+    expect(asked).toEqual(['@login', '', '@login']);
+    await pipeline.attempt(parts as never, call);
+    expect([ran.length, (await pipeline.recordOf(call))?.status]).toEqual([1, 'succeeded']);
   });
 
   test('is not needed to ask for the end of a call that was made, which stays unknown without the login of its caller', async () => {
