@@ -50,6 +50,16 @@ const withoutUnusedSchemas = {
   },
 };
 
+/** Takes out of the table of routes the members that only the service reads. */
+const withoutScopes = {
+  name: 'without-scopes',
+  transform: {
+    filter: { id: /\/contract\/operations\/routes\.ts$/ },
+    handler: (code: string): string =>
+      code.replaceAll(/\b(?:(?:scope|also): '[a-z]+'|(?:ofTenant|forOperators): true),?/g, ''),
+  },
+};
+
 async function bundleCode(): Promise<void> {
   const modules = Object.entries(ENTRIES).map(([name, module]) => [name, join(ROOT, 'src', `${module}.ts`)]);
   const bundle = await rolldown({
@@ -57,7 +67,7 @@ async function bundleCode(): Promise<void> {
     platform: 'neutral',
     resolve: { mainFields: ['module', 'main'] },
     treeshake: { moduleSideEffects: false },
-    plugins: [withoutUnusedSchemas],
+    plugins: [withoutScopes, withoutUnusedSchemas],
     logLevel: 'silent',
   });
   const options = { entryFileNames: '[name].js', chunkFileNames: 'shared.js', minify: true } as const;
