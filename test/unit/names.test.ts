@@ -42,7 +42,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
   test('of a tool has its configured repeat policy, and no other', () => {
     const server = { command: 'node', effects: record(name, 'read') };
     const effects = parse({ mcpServers: { a: server } }).mcpServers.get('a')?.effects;
-    expect([...(effects ?? [])]).toEqual([[name, 'read']]);
+    expect([...(effects ?? [])]).toEqual([[name, { repeat: 'read', reconcile: null }]]);
     const plain = parse({ mcpServers: { a: { command: 'node' } } }).mcpServers.get('a');
     expect(plain?.effects.get(name)).toBe(undefined);
   });
