@@ -96,13 +96,14 @@ async function operationsOf(scope: string): Promise<Operation[]> {
 
 async function ask(key: string, { id, method, path }: Operation, body: object = BODIES[id] ?? {}) {
   const query = id === 'submit' ? '?wait_ms=20000' : '';
+  const hasBody = method !== 'DELETE' && method !== 'GET';
   const response = await fetch(`${scene.url}${path}${query}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
-      ...(method === 'DELETE' ? {} : { 'content-type': 'application/json' }),
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
     },
-    ...(method === 'DELETE' ? {} : { body: JSON.stringify(body) }),
+    ...(hasBody ? { body: JSON.stringify(body) } : {}),
   });
   return { status: response.status, text: await response.text() };
 }
