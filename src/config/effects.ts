@@ -10,21 +10,11 @@ import {
   RECONCILE_VARIABLES,
   type ReconcileSettings,
 } from '../contract/tool/reconcile.ts';
-import { createCompiler, ExpressionFault } from '../platform/expression/expression.ts';
+import { createCompiler } from '../platform/expression/expression.ts';
+import { expressionsOf } from './expression.ts';
 import { notes } from './notes.ts';
 
-const compile = createCompiler(RECONCILE_VARIABLES);
-
-function expression(result: 'bool' | 'any') {
-  return z.string().superRefine((text, context) => {
-    try {
-      compile(text, result);
-    } catch (error) {
-      if (!(error instanceof ExpressionFault)) throw error;
-      context.addIssue({ code: 'custom', message: error.message });
-    }
-  });
-}
+const expression = expressionsOf(createCompiler(RECONCILE_VARIABLES));
 
 /** Texts within a value, in the order in which they are written. */
 function textsIn(value: unknown): string[] {

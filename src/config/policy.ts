@@ -2,7 +2,8 @@
 // Must never accept an expression that does not compile, nor a rule that names no counter of the file.
 import * as z from 'zod';
 import { COUNTERS, type PolicySettings, POLICY_VARIABLES, SCOPES } from '../contract/policy/policy.ts';
-import { createCompiler, ExpressionFault } from '../platform/expression/expression.ts';
+import { createCompiler } from '../platform/expression/expression.ts';
+import { expressionsOf } from './expression.ts';
 import { byName } from './names.ts';
 import { notes } from './notes.ts';
 
@@ -12,17 +13,7 @@ const MOST_AMOUNT = 1_000_000_000_000;
 const DAY_MS = 86_400_000;
 
 const compile = createCompiler(POLICY_VARIABLES);
-
-function expression(result: 'bool' | 'double') {
-  return z.string().superRefine((text, context) => {
-    try {
-      compile(text, result);
-    } catch (error) {
-      if (!(error instanceof ExpressionFault)) throw error;
-      context.addIssue({ code: 'custom', message: error.message });
-    }
-  });
-}
+const expression = expressionsOf(compile);
 
 const ruleNameSchema = z
   .string()

@@ -112,8 +112,8 @@ export const JUDGED_LAST: ReadonlySet<string> = new Set([
 /** Protections that chaos meets too rarely, by the test that notices each. */
 export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   'test/integration/features/reconcile/reconcile.test.ts': {
-    'look-before-call': 'if (doubt !== null && tasks === undefined)',
-    'settled-look': "if (finding.kind === 'not_happened') return notHappened(ending);",
+    'ask-before-call': 'if (doubt !== null && tasks === undefined)',
+    'settled-answer': "if (finding.kind === 'not_happened') return notHappened(ending);",
   },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',

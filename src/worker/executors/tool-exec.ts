@@ -168,7 +168,7 @@ export function toolExec(
       const place = placeOf(directive, context.lane);
       const { tasks } = context;
       const doubt = doubtIn(tasks?.task);
-      // @guard look-before-call
+      // @guard ask-before-call
       if (doubt !== null && tasks !== undefined)
         return settle(doubt, directive, place, { ...context, tasks });
       if (!place) return notServedHere(directive);

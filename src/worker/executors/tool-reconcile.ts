@@ -89,7 +89,7 @@ export async function reconciled(
   if (finding.kind === 'happened') return happenedEnd(ending, finding);
   if (context.signal.aborted) return later(0);
   const clock = tasks.clock();
-  // @guard settled-look
+  // @guard settled-answer
   if (finding.kind === 'not_happened' && isSettled(begun, settings, clock.now)) return notHappened(ending);
   const againMs = nextLookMs(begun, settings, clock);
   if (againMs !== null) return later(againMs);
