@@ -23,7 +23,8 @@ function textsIn(value: unknown): string[] {
   return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-const argumentsSchema = z.record(z.string(), z.json()).superRefine((given, context) => {
+// A file holds JSON already; z.json() would put a definition of its own into the published schema.
+const argumentsSchema = z.record(z.string(), z.unknown()).superRefine((given, context) => {
   const unknown = textsIn(given)
     .flatMap(placeholdersIn)
     .find((name) => !isPlaceholder(name));
