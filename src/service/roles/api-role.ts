@@ -39,6 +39,7 @@ import type { TurnsOfRun } from '../../features/model-endpoint/turns-of-run.ts';
 import { createQueueApi, type QueueApiOptions } from '../../features/queue-api/queue-api.ts';
 import type { Preparer } from '../../directives/prepare.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { version } from '../../version.ts';
 import { createClient } from '../client.ts';
 import { clientOptions } from '../client-options.ts';
@@ -167,7 +168,9 @@ function readinessOf(
 /** The key is kept with whatever has a lane; of what ended as it was accepted its submitter has the content. */
 function submitterIn({ records: { journal } }: Store): SubmitterOf {
   return async (requestId, directiveId) => {
-    const json = await journal.envelope(scopedId(currentTenant(), requestId), directiveId);
+    const json = await whileAvailable(() =>
+      journal.envelope(scopedId(currentTenant(), requestId), directiveId),
+    );
     return json === null ? null : (decodeEnvelope(json).spender?.key ?? null);
   };
 }
@@ -175,7 +178,7 @@ function submitterIn({ records: { journal } }: Store): SubmitterOf {
 /** The caller that a run acts for; null: it has none, or there is no such run. */
 function starterIn({ records: { runs } }: Store): StarterOf {
   return async (requestId) => {
-    const found = await runs.read(scopedId(currentTenant(), requestId), NO_SIGNALS);
+    const found = await whileAvailable(() => runs.read(scopedId(currentTenant(), requestId), NO_SIGNALS));
     return found === null ? null : ((JSON.parse(found.spec) as Pick<RunSpec, 'spender'>).spender ?? null);
   };
 }

@@ -1,16 +1,33 @@
 /** Tokens of an issuer: who gets in with one, and which session it opens.
  *  It must never let a token in that the issuer did not make, nor a session outlive what it stands for. */
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../src/http/access/issuer-fetch.ts';
 import { createTokenCheck } from '../../../src/http/access/jwt.ts';
 import { createAccessClient } from '../../../src/client/http-client.ts';
+import { SCOPES } from '../../../src/contract/access/access.ts';
+import { ROUTES } from '../../../src/contract/operations/routes.ts';
 import type { SessionView } from '../../../src/contract/access/session.ts';
+import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
+
+const CALL = { type: 'tool_exec', tool_name: 'peer.add', arguments: { a: 2, b: 3 } };
+/** Valid bodies of operations that refuse an empty one, by the names of the operations. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  submit: CALL,
+  prioritize: { priority: 1 },
+  'runs.input': { content: 'x' },
+  'runs.decide': { decision: 'approve' },
+  answer: { action: 'decline' },
+  score: { name: 'a', value: 1 },
+};
 
 const redis = useRedis();
 const roles = { api: true };
@@ -85,6 +102,34 @@ describe('tokens of an issuer', () => {
     for (let left = 5; left > 0; left -= 1) expect(await statusAt('/v1/lanes')).toBe(503);
     expect(asked).toBe(1);
     failing.close().closeAllConnections();
+  });
+
+  test('no operation fails internally while Redis is away, and a token needs no Redis to get in', async () => {
+    await using fragile = await startRedis();
+    const config = { access: { jwt: jwtOf() }, archive: { folder: mkdtempSync(join(tmpdir(), 'archive-')) } };
+    await using away = await startService({ redisUrl: fragile.url, roles, config });
+    const token = await issuer.token({ scope: SCOPES.join(' ') });
+    const call = async (method: string, path: string, body: unknown): Promise<number> => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await fetch(away.url + path, { method, headers, ...sent });
+      await response.body?.cancel();
+      return response.status;
+    };
+    expect(await call('GET', '/v1/requests', undefined)).toBe(200);
+    await fragile.kill9();
+    const calls = Object.entries(ROUTES).map(async ([name, { method, path }]) => {
+      const body = method === 'POST' || method === 'PUT' ? (BODIES[name] ?? {}) : undefined;
+      return `${name}: ${await call(method, path.replaceAll(/:\w+/g, 'a'), body)}`;
+    });
+    const answers = await Promise.all(calls);
+    expect(answers.filter((each) => / 5(?!03)/.test(each))).toEqual([]);
+    // The others are refused for their bodies, or need no Redis.
+    const away503 = answers.filter((each) => each.endsWith(' 503')).map((each) => each.split(':')[0]);
+    expect(away503).toEqual(expect.arrayContaining(['request', ...Object.keys(BODIES)]));
   });
 
   test('an answer of the issuer that does not end is left', async () => {
