@@ -11,6 +11,8 @@ export interface ToolExecution {
   /** For a tool's call the idempotency key, for a model's the digest of the conversation. */
   readonly key: string;
   readonly label: string;
+  /** The trace context that came with a tool's call: its span is of one attempt in one worker. */
+  readonly traceparent?: string;
   /** What the model does wrong this time. */
   readonly fault?: string | null;
   /** What the model says, or would say, that the call has taken. */
@@ -37,20 +39,21 @@ function linesOf(file: string): ToolExecution[] {
 }
 
 /** The counted execution; `faultOf` gets its number. */
-export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label' | 'tokens'> {
+export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label' | 'tokens' | 'traceparent'> {
   readonly faultOf?: (execution: number) => string | null;
 }
 
 /** Appends in one piece; the file is opened with O_APPEND, so that several servers can write to it. */
 export function countExecution(
   folder: string,
-  { tool, key, label, tokens, faultOf }: Counted,
+  { tool, key, label, tokens, traceparent, faultOf }: Counted,
 ): ToolExecution {
   const before = executionsOf(folder, label).filter((line) => line.key === key && line.tool === tool);
   const execution = before.length + 1;
   const fault = faultOf === undefined ? {} : { fault: faultOf(execution) };
   const taken = tokens === undefined ? {} : { tokens };
-  const line = { tool, key, label, execution, ...taken, ...fault, pid: process.pid, at: Date.now() };
+  const from = traceparent === undefined ? {} : { traceparent };
+  const line = { tool, key, label, execution, ...from, ...taken, ...fault, pid: process.pid, at: Date.now() };
   appendFileSync(shardOf(folder, label), `${JSON.stringify(line)}\n`);
   return line;
 }

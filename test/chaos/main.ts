@@ -3,7 +3,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { run } from './run.ts';
-import { safestFsync } from './system.ts';
 
 /** The exit code where the machine was too busy, and nothing else was wrong. */
 const COULD_NOT_JUDGE = 2;
@@ -19,8 +18,6 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '40' },
     /** Folder of the sources under test. */
     source: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
-    /** `everysec` or `always`. */
-    appendfsync: { type: 'string', default: safestFsync() },
     /** Nothing is killed. */
     calm: { type: 'boolean', default: false },
     /** Instead of kills, a rolling restart of every role. */
@@ -38,7 +35,6 @@ const { violations, unjudged } = await run({
   rate: Number(values.rate),
   runs: Number(values.runs),
   source: values.source,
-  appendfsync: values.appendfsync === 'always' ? 'always' : 'everysec',
   calm: values.calm,
   rolling: values.rolling,
   untilViolation: values['until-violation'],

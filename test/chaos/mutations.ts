@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { JUDGED_LAST, MUTATIONS, NOTICED_BY_TESTS } from './mutation-list.ts';
 import { applyPatches, type Patch, patchesOf } from './patch.ts';
 import { run } from './run.ts';
-import { safestFsync } from './system.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MINUTES = 5;
@@ -46,7 +45,6 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     rate: JUDGED_LAST.has(name) ? RATE_OF_LAST : RATE,
     runs: RUN_MUTATIONS.has(name) ? 100 : JUDGED_LAST.has(name) ? 0 : 20,
     source,
-    appendfsync: safestFsync(),
     calm: false,
     rolling: false,
     untilViolation: true,

@@ -86,9 +86,14 @@ export function runEvidence(
   return { ...shared, history: { ...history, cancels }, accepted: ids, possible: ids, single: null };
 }
 
-/** A run that does not complete ends its open work with it. */
+/** Whether a limit ended the run while it had an answer, and a model was still asked about later input. */
+export function isCutShort({ status, unread_inputs: unread = [] }: WireRun): boolean {
+  return unread.length > 0 && status === 'completed';
+}
+
+/** A run that does not complete, or that a limit cuts short, ends its open work with it. */
 function cancelledByItself(view: WireRequest | null): CancelRecord[] {
-  if (view?.run === undefined || view.run.status === 'completed') return [];
+  if (view?.run === undefined || (view.run.status === 'completed' && !isCutShort(view.run))) return [];
   const nobody = { target: null, api: 'the run itself', verdicts: new Map() };
   return [{ ...nobody, sentAt: Number.NaN, answeredAt: Number.NaN, status: 200 }];
 }

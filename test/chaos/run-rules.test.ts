@@ -68,6 +68,15 @@ test('a run may pass its deadline where Redis was away for most of its time, and
   expect(ofTheEnd()).toEqual([]);
 });
 
+test('work under way may end after a run that a limit cut short with an answer, and after no other', () => {
+  const world = undisturbed();
+  put('ai.llm.response', 'model-9', { call_id: 'model-9', result: { ok: true } })(world);
+  const late = (): string[] => sentences(world).filter((each) => each.includes('after the run'));
+  expect(late()).toEqual(['ai.llm.response after the run was completed']);
+  world.run = { ...world.run, termination_reason: 'deadline_exceeded', unread_inputs: ['i0'] };
+  expect(late()).toEqual([]);
+});
+
 test('a run one of whose tools lost four workers is not compared with an undisturbed one', () => {
   const world = undisturbed();
   const lost = '{"ok":false,"error":{"type":"worker_lost","message":"","details":{},"retryable":false}}';

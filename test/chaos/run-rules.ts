@@ -5,7 +5,7 @@ import { checkLiveReader, checkLog, checkRequest } from './checker.ts';
 import { servedMs } from './directive-case.ts';
 import { checkDirective } from './directive-rules.ts';
 import { checkApprovals } from './run-approvals.ts';
-import type { RunEvidence } from './run-evidence.ts';
+import { isCutShort, type RunEvidence } from './run-evidence.ts';
 import { wasStarted } from './run-history.ts';
 import { notInTime } from './judgement.ts';
 import type { RunEnd } from './run-plan.ts';
@@ -78,8 +78,8 @@ function checkStarts({ history }: RunEvidence): string[] {
 }
 
 /** A limit that leaves no room to read an input ends the run with the answer it has. */
-function statusAfter(reason: RunEnd, { status, unread_inputs: unread = [] }: WireRun): string {
-  return unread.length > 0 && status === 'completed' ? status : STATUSES[reason];
+function statusAfter(reason: RunEnd, run: WireRun): string {
+  return isCutShort(run) ? run.status : STATUSES[reason];
 }
 
 function checkEnd({ history, view, signals, faults }: RunEvidence, run: WireRun): string[] {
@@ -105,7 +105,7 @@ function checkEnd({ history, view, signals, faults }: RunEvidence, run: WireRun)
     found.push(reason === 'deadline_exceeded' ? notInTime(sentence) : sentence);
   } else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
   if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
-  return [...found, ...checkAfter(signals, end, completed)];
+  return [...found, ...checkAfter({ view, signals }, end, completed && !isCutShort(run))];
 }
 
 /** Whether its workers were away for most of its time: a busy machine takes half a minute to start one again. */
@@ -120,12 +120,18 @@ function isLostModel({ type, data: { result } }: WireSignal): boolean {
 }
 
 /** After the end only work that was under way still ends. */
-function checkAfter(signals: readonly WireSignal[], end: WireSignal, completed: boolean): string[] {
+function checkAfter(
+  { view, signals }: Pick<RunEvidence, 'view' | 'signals'>,
+  end: WireSignal,
+  isWhole: boolean,
+): string[] {
   const after = signals.filter(({ sequence }) => sequence > end.sequence);
-  if (completed) return after.map(({ type }) => `${type} after the run was completed`);
-  const ending = new Set(
-    after.filter(({ type }) => TERMINAL_TYPES.has(type)).map(({ causationid }) => causationid),
-  );
+  if (isWhole) return after.map(({ type }) => `${type} after the run was completed`);
+  const open = (view?.directives ?? []).filter(({ ended_at: endedAt }) => endedAt === null);
+  const ending = new Set([
+    ...open.map(({ id }) => id),
+    ...after.filter(({ type }) => TERMINAL_TYPES.has(type)).map(({ causationid }) => causationid),
+  ]);
   const strange = after.filter(
     ({ causationid, type }) => !ending.has(causationid) && type !== 'ai.request.input',
   );

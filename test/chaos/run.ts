@@ -33,7 +33,6 @@ export interface RunOptions {
   readonly seed: string;
   /** Folder of the sources that run. Default: this repository. */
   readonly source: string;
-  readonly appendfsync: 'everysec' | 'always';
   /** Directives per second that the driver aims for. */
   readonly rate: number;
   /** Percent of the scenes that are runs of agents. */
@@ -97,7 +96,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     unjudged: { late: 0, expired: 0, why: '' },
   };
   const looking = setInterval(() => lookAtPace(state), LOOK_MS);
-  say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
+  say(`seed ${seed}, ${options.minutes} minutes, ${system.folder}`);
   try {
     const audits = await driveFor(state);
     await killer.stop();

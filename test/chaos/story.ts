@@ -21,10 +21,12 @@ export function storyOf(evidence: Evidence, more: readonly Line[] = []): string[
       at,
       text: `task ${taskId} ${what} ${answer ?? ''}`,
     })),
-    ...[...executions.values()].flat().map(({ at, label, tool, execution, pid, key, fault }) => ({
-      at,
-      text: `executed ${label} ${tool} #${execution} by ${pid} (${key}) ${fault ?? ''}`,
-    })),
+    ...[...executions.values()]
+      .flat()
+      .map(({ at, label, tool, execution, pid, key, traceparent, fault }) => ({
+        at,
+        text: `executed ${label} ${tool} #${execution} by ${pid} (${key}) ${traceparent ?? ''} ${fault ?? ''}`,
+      })),
   ];
   const lines = [...told, ...faultLines(evidence, told)].toSorted((left, right) => left.at - right.at);
   const planned = [...evidence.planned.values()].map(({ body }) => `  planned ${shortened(body)}`);

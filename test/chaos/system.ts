@@ -17,7 +17,6 @@ import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver
 export interface SystemOptions {
   /** Folder of the sources that run. Default: this repository. */
   readonly source: string;
-  readonly appendfsync: 'everysec' | 'always';
   readonly retentionMs: number;
   /** Default: shorter than the longest calls, so that a stop interrupts them. */
   readonly drainMs?: number;
@@ -82,7 +81,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const folder = dataFolder();
   const redis = await startRedis({
     appendonly: true,
-    appendfsync: options.appendfsync,
+    appendfsync: 'always',
     dir: join(folder, 'redis'),
   });
   const [httpPort, deadPort] = [await freePort(), await freePort()];
@@ -201,8 +200,8 @@ export function runningPids({ apis, workers, engines, redis }: System): number[]
   return [redis.pid, ...[...apis, ...workers, ...engines].flatMap(({ child }) => child?.pid ?? [])];
 }
 
-/** With `everysec` Redis holds back its writes during a slow fsync, and what it holds back is lost with the process.
- *  That is Redis' promise, not ours to test: its files are in memory, or it writes before it answers. */
+/** Redis writes before it answers: with `everysec` a busy machine makes it hold back writes, which a kill loses. Files in memory
+ *  make that cheap. */
 const MEMORY = '/dev/shm';
 
 /** Counts all calls of models, and holds none back. */
@@ -214,10 +213,6 @@ const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the chaos test only').t
 function zoneOfDay(): string {
   const hour = new Date().getUTCHours();
   return hour >= 1 && hour < 22 ? 'UTC' : 'Asia/Tokyo';
-}
-
-export function safestFsync(): 'everysec' | 'always' {
-  return existsSync(MEMORY) ? 'everysec' : 'always';
 }
 
 function dataFolder(): string {

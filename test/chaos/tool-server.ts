@@ -92,7 +92,8 @@ function createTools(): McpServer {
     server.registerTool(tool, { inputSchema, annotations }, async (args, ctx) => {
       const { label, a, b } = args;
       const key = String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']);
-      const { execution } = countExecution(FOLDER, { tool, key, label });
+      const traceparent = String(ctx.mcpReq._meta?.['traceparent']);
+      const { execution } = countExecution(FOLDER, { tool, key, label, traceparent });
       const log = logOf(args.limits);
       const over =
         log === null ? () => {} : noteBegin({ log, label, limits: args.limits }, ctx.mcpReq.signal);
