@@ -2,6 +2,7 @@
  *  It must not run two loads at once. */
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
+import { compare } from './against.ts';
 import { disturbed, busyMachine } from './busy-machine.ts';
 import { type Figures, figuresOf, goalTable } from './goals.ts';
 import { lastFigures, type LastRow, lastRows, saveRun } from './last-run.ts';
@@ -36,6 +37,7 @@ Without --only: the whole table with its goals, in about a quarter of an hour.
   --rounds 3                    each scenario so often, in turns, in the whole table 5; the report shows the round with the median rate
   --save                        write the ratios to bench/last-run.json; figures of the last run are shown in brackets
   --busy                        measure on a machine that has other work, too
+  --against <commit>            that commit and this tree in turns, and their ratios; --only noop,http unless it says others
   --commands                    count the commands that each operation sends to Redis; the whole table does`;
 
 const { values } = parseArgs({
@@ -48,6 +50,7 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '50' },
     rounds: { type: 'string' },
     commands: { type: 'boolean', default: false },
+    against: { type: 'string' },
     save: { type: 'boolean', default: false },
     busy: { type: 'boolean', default: false },
     streams: { type: 'string', default: '200' },
@@ -88,7 +91,13 @@ const plan: Plan = {
 };
 
 if (values.help) console.log(USAGE);
+else if (values.against !== undefined) console.log(compared(values.against));
 else await runAll();
+
+function compared(commit: string): string {
+  const options = ['--n', String(operations), '--single', String(single), ...(values.busy ? ['--busy'] : [])];
+  return compare({ commit, only: values.only ?? 'noop,http', rounds, options });
+}
 
 async function runAll(): Promise<void> {
   const { only } = values;

@@ -1,6 +1,7 @@
 /** The report of the benchmark.
  *  It must not measure anything. */
 import { expect, test } from 'vitest';
+import { rowsIn } from '../../../bench/against.ts';
 import type { Measurement } from '../../../bench/measurement.ts';
 import { disturbed } from '../../../bench/busy-machine.ts';
 import { commandReport, medians, report, rowsOf } from '../../../bench/report.ts';
@@ -43,6 +44,16 @@ test('a figure of the last run stands in brackets, and a row that it did not hav
   expect(baseline).toMatch(/1\.00× \(1\.00×\) +1\.00× \(1\.00×\) +2\.0 \(2\.0\) +0\.5 \(0\.5\)/);
   expect(own).toMatch(/0\.50× \(0\.80×\) +1\.00× \(1\.00×\)/);
   expect(report('always', rows, last)).not.toContain('(0.80×)');
+});
+
+test('a comparison of two commits reads the table that a run prints', () => {
+  const text = report('everysec', [measured('a, warm', 100, 1), { ...measured('b', 40), note: 'a note' }]);
+  expect(rowsIn(`before\n${text}\n0.3 minutes`)).toEqual(
+    new Map([
+      ['a, warm, 1 in flight', { rate: 100, p50Ms: 2, cpuUs: 0 }],
+      ['b, 100 in flight', { rate: 40, p50Ms: 2, cpuUs: 0 }],
+    ]),
+  );
 });
 
 test('a row beside which others worked is named', () => {
