@@ -69,7 +69,7 @@ function useInstallation() {
     failed: useRead<RequestListing>(`/v1/requests?status=failed&limit=${SOME}`, EVERY),
     waiting: useRead<ApprovalListing>('/v1/approvals', SELDOM),
     budgets: useRead<BudgetListing>('/v1/budgets', SELDOM),
-    dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=100', SELDOM),
+    dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=1', SELDOM),
   };
 }
 
@@ -90,14 +90,13 @@ function troubleIn(read: Installation): readonly Trouble[] | null {
   const [lanes, workers, tools] = [read.lanes.data, read.workers.data, read.tools.data];
   if (lanes === undefined || workers === undefined || tools === undefined) return null;
   if (read.failed.isPending) return null;
-  const { dead_letters: letters = [], next = null } = read.dead.data ?? {};
   return troubleOf({
     ...lanes,
     ...workers,
     servers: tools.servers,
     budgets: read.budgets.data?.budgets ?? [],
     waiting: waitingIn(read),
-    deadLetters: { count: letters.length, isMore: next !== null },
+    deadLetters: read.dead.data?.total ?? 0,
   });
 }
 
