@@ -9,7 +9,7 @@ import type {
 import { useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -37,7 +37,7 @@ export function DeadLettersPage() {
   );
   return (
     <Page title="Dead letters" isPlace actions={choices}>
-      {groups.error !== null && <ErrorBanner error={groups.error} onRetry={() => void groups.refetch()} />}
+      {groups.error !== null && <ReadError error={groups.error} onRetry={() => void groups.refetch()} />}
       {groups.data?.total === 0 && (
         <Empty title="There are no dead letters." command="npx adjutant dead">
           A directive that ends in an error would be here, until it is redriven or forgotten.
@@ -74,7 +74,7 @@ function Letters({ filter, order }: { filter: LettersFilter; order: string }) {
   return (
     <section className="stack" aria-label="Dead letters, one by one">
       <Actions filter={filter} picked={picked} hasAny={letters.length > 0} onRedrive={setScope} />
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data !== undefined && letters.length === 0 && <Empty title="No dead letter matches the filter." />}
       {letters.length > 0 && <LetterTable letters={letters} chosen={chosen} onChoose={choose} />}
       {typeof data?.next === 'string' && limit < MOST_LETTERS && (

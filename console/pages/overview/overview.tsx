@@ -10,7 +10,7 @@ import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import type { WorkerListing } from '../../../src/contract/request/worker-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { clockText } from '../../data/shown.ts';
-import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { ReadError, IncompleteBanner } from '../../parts/banner.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Lanes } from './lanes.tsx';
@@ -35,7 +35,7 @@ export function OverviewPage() {
   const error = [lanes, workers, tools, failed, waiting].find((each) => each.error !== null)?.error ?? null;
   return (
     <Page title="Overview" head={<Head trouble={troubleIn(read)} at={lanes.dataUpdatedAt} />}>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void lanes.refetch()} />}
       {isIncomplete(read) && <IncompleteBanner />}
       <LastDay />
       <div className="overview">
