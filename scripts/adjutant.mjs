@@ -11,9 +11,15 @@ import { reportUnprepared } from './unprepared.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, 'src', 'cli', 'main.ts');
 
+/** Modules of a project may be TypeScript, which Node runs by itself from 22.18 on. */
+function typesFlags() {
+  if (process.features.typescript !== false) return [];
+  return ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];
+}
+
 reportUnprepared(() => {
   const inClone = existsSync(source);
   if (inClone) ensureDependencies(root);
-  const program = inClone ? [FROM_SOURCES, source] : [join(root, 'dist', 'cli', 'main.js')];
+  const program = inClone ? [FROM_SOURCES, source] : [...typesFlags(), join(root, 'dist', 'cli', 'main.js')];
   become(nodePath(root), [...program, ...process.argv.slice(2)], { env: environmentOf(root) });
 });

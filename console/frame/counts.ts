@@ -6,7 +6,6 @@ import type { RequestListing } from '../../src/contract/request/request-listing.
 import { countText } from '../data/shown.ts';
 
 const EVERY_MS = 5_000;
-const MOST = 100;
 
 export interface PlaceCount {
   readonly text: string;
@@ -16,13 +15,12 @@ export interface PlaceCount {
 /** Counts, by the address of their place. */
 export function useCounts(isOn: boolean): Readonly<Record<string, PlaceCount>> {
   const options = { everyMs: EVERY_MS, enabled: isOn };
-  const dead = useRead<DeadLetterPage>(`/v1/dead-letters?limit=${MOST}`, options);
+  const dead = useRead<DeadLetterPage>('/v1/dead-letters?limit=1', options);
   const requests = useRead<RequestListing>('/v1/requests?limit=1', options);
   const waiting = requests.data?.counts.status.waiting ?? 0;
-  const letters = dead.data?.dead_letters.length ?? 0;
-  const more = typeof dead.data?.next === 'string' ? '+' : '';
+  const letters = dead.data?.total ?? 0;
   return {
     ...(waiting > 0 && { '/approvals': { text: countText(waiting), needsPerson: true } }),
-    ...(letters > 0 && { '/dead-letters': { text: `${letters}${more}`, needsPerson: false } }),
+    ...(letters > 0 && { '/dead-letters': { text: countText(letters), needsPerson: false } }),
   };
 }

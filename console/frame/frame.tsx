@@ -50,7 +50,7 @@ function Shell({ isReady, tenant }: { isReady: boolean; tenant: string }) {
   useKeys({ ...usePlaceKeys(), '?': () => show('keys') });
   usePaletteKey(() => show('palette'));
   return (
-    <div className="frame">
+    <div className={answers ? 'frame' : 'frame is-away'}>
       <a className="skip" href="#page">
         Skip to the page
       </a>
@@ -63,7 +63,7 @@ function Shell({ isReady, tenant }: { isReady: boolean; tenant: string }) {
               The service does not answer, or cannot reach its Redis.
               {answeredAt !== null &&
                 ` What is shown is of ${clockText(new Date(answeredAt).toISOString())}.`}{' '}
-              The page goes on trying.
+              The page goes on trying; `adjutant doctor` says what is wrong.
             </Banner>
           </div>
         )}

@@ -1,16 +1,21 @@
 /** `?`: which keys do what, and the switch that turns single keys off.
  *  It must never list a key that does nothing. */
+import { PLACES } from '../frame/places.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { useKeysSwitch } from './keymap.ts';
 import './key-list.css';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'filter'],
-  ['Ctrl K', 'go to a page or an id'],
+  ['Ctrl K', 'search'],
   ['j k ↓ ↑', 'next, previous row'],
-  ['Enter Esc', 'open, back'],
+  ['Enter', 'open'],
+  ['Esc', 'close the step, or go back; clear the selection'],
   ['x Shift x', 'select a row, a range'],
-  ['g then o r a d t e', 'overview, requests, approvals, dead letters, tools, agents'],
+  [
+    `g then ${PLACES.map(({ key }) => key).join(' ')}`,
+    PLACES.map(({ text }) => text.toLowerCase()).join(', '),
+  ],
   ['c', 'copy the id or the link'],
   ['+ - 0', 'timeline: zoom in, out, fit'],
   ['Shift ← →', 'timeline: pan'],

@@ -1,7 +1,8 @@
 /** Something that concerns the whole page or section: an error with what to do, a warning, a hint.
  *  It must never cover what it is about. */
 import type { ReactNode } from 'react';
-import { isListOff, NoAnswer, Refused } from '../data/api.ts';
+import { isAway, isListOff, NoAnswer, Refused } from '../data/api.ts';
+import { useReach } from '../data/reach.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Text } from './text.tsx';
@@ -36,6 +37,13 @@ export function IncompleteBanner() {
 /** A call that the key may not make fails again. */
 function isForbidden(error: Error): boolean {
   return error instanceof Refused && error.problem.status === 403;
+}
+
+/** An error of reading. Where the service does not answer, the frame says so once for the whole page. */
+export function ReadError({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  const { answers } = useReach();
+  if (!answers && isAway(error)) return null;
+  return <ErrorBanner error={error} {...(onRetry && { onRetry })} />;
 }
 
 /** The error, its cause, and what to do. */

@@ -114,10 +114,12 @@ describe('dead letters', () => {
     const group = { lane: 'tool.a', error_type: 'odd/type&' };
     const since = sinceOf('24', Date.parse('2026-01-02T00:00:30.000Z'));
     expect(since).toBe('2026-01-01T00:00:00.000Z');
-    expect(lettersPath(filterOf(groupText(group), since), 5_000)).toBe(
+    expect(lettersPath(filterOf(groupText(group), since), 5_000, '')).toBe(
       '/v1/dead-letters?limit=1000&lane=tool.a&error_type=odd%2Ftype%26&since=2026-01-01T00%3A00%3A00.000Z',
     );
-    expect(lettersPath(filterOf('', sinceOf('x', 0)), 50)).toBe('/v1/dead-letters?limit=50');
+    expect(lettersPath(filterOf('', sinceOf('x', 0)), 50, 'oldest')).toBe(
+      '/v1/dead-letters?limit=50&order=oldest',
+    );
   });
 
   test('are drawn by hour', () => {

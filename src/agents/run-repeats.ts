@@ -195,7 +195,8 @@ async function turnOf({ reads, view }: ForkOptions, at: number): Promise<Turn> {
     ]);
   const directive = (await reads.directive(request_id, `model-${at}`))?.directive;
   if (directive?.type !== 'llm_stream' && directive?.type !== 'llm_generate') {
-    const detail = `the run of request "${request_id}" has no turn ${at}: its model was called ${run.iterations} times`;
+    const calls = run.iterations === 1 ? 'once' : `${run.iterations} times`;
+    const detail = `the run of request "${request_id}" has no turn ${at}: its model was called ${calls}`;
     const errors = [{ path: 'at', message: `must be a turn of the run, 1 to ${run.iterations}` }];
     throw new DirectiveRefused(problem('not_found', { detail, errors }));
   }

@@ -2,7 +2,6 @@
  *  It must never end a call itself, nor open two sessions at once. */
 import type { KnownSecrets } from '../contract/json/secret-text.ts';
 import { randomUUID } from 'node:crypto';
-import { basename } from 'node:path';
 import type { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
@@ -11,7 +10,7 @@ import type { OnOutput } from './transport/output-tail.ts';
 import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './transport/reconnect-delay.ts';
-import { type McpServerOptions, PROBE_MS } from './server-options.ts';
+import { downloaderOf, type McpServerOptions, PROBE_MS } from './server-options.ts';
 import { declaredOffers } from './tools/server-offers.ts';
 import type { Session } from './session.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
@@ -61,8 +60,8 @@ const MAX_PROBE_MS = 30_000;
 /** A connection that lasts this long is stable: the next failure counts as the first. Milliseconds. */
 const STABLE_MS = 10_000;
 
-/** Commands that download the program that they run. */
-const DOWNLOADERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'pipx', 'docker', 'podman']);
+/** A server that has not answered by then is named in the log. Milliseconds. */
+const SLOW_START_MS = 5_000;
 
 export function createConnection(options: ConnectionOptions): Connection {
   return new ServerConnection(options);
@@ -127,14 +126,17 @@ class ServerConnection implements Connection {
   awayReason(): string {
     if (this.#fault !== null) return this.#fault.message;
     if (this.#loop === null) return 'it was not started yet: call again';
-    const { transport } = this.#given.server;
+    return `${this.#startingText()}: call again in a moment`;
+  }
+
+  #startingText(): string {
     const seconds = Math.round((performance.now() - this.#openingSince) / 1_000);
-    if (transport.kind !== 'stdio')
-      return `it has not answered yet, after ${seconds} s: call again in a moment`;
-    const command = basename(transport.command).replace(/\.(?:cmd|exe)$/i, '');
-    return DOWNLOADERS.has(command)
-      ? `it has been starting for ${seconds} s; at its first start ${command} downloads it, which may take minutes: call again in a moment`
-      : `it has been starting for ${seconds} s: call again in a moment`;
+    const { transport } = this.#given.server;
+    if (transport.kind !== 'stdio') return `it has not answered yet, after ${seconds} s`;
+    const downloader = downloaderOf(transport.command);
+    const download =
+      downloader === null ? '' : `; at its first start ${downloader} downloads it, which may take minutes`;
+    return `it has been starting for ${seconds} s${download}`;
   }
 
   async toolsDoubted(): Promise<void> {
@@ -181,6 +183,7 @@ class ServerConnection implements Connection {
   async #open(): Promise<Session | null> {
     const { server, tokens = null, logger, onOutput } = this.#given;
     this.#openingSince = performance.now();
+    const slow = setTimeout(() => this.#sayStarting(), SLOW_START_MS).unref();
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
     const opened = await openSession({
       server,
@@ -191,6 +194,7 @@ class ServerConnection implements Connection {
       stopped: this.#stopping.signal,
       probeTimeoutMs: Math.min(probeMs, MAX_PROBE_MS),
     });
+    clearTimeout(slow);
     if (!opened.ok) return this.#failed(opened.fault);
     this.#watch = this.#watchTools(opened.session);
     try {
@@ -258,6 +262,12 @@ class ServerConnection implements Connection {
     const { sinceAt, tries } = this.#down ?? { sinceAt: now, tries: 0 };
     this.#down = { sinceAt, tries: tries + 1 };
     return { ...this.#down, retryAt: now + this.#retryInMs, type };
+  }
+
+  /** A first start may download the server: without this line the log would be silent for minutes. */
+  #sayStarting(): void {
+    if (this.#outage.away || this.#stopping.signal.aborted) return;
+    this.#given.logger.info({ reason: this.#startingText() }, 'MCP server is still starting');
   }
 
   /** Repeated failures are logged for debugging only: there are many per minute. */

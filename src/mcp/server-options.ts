@@ -1,5 +1,6 @@
 /** How to reach one MCP server, and its limits.
  *  It must never hold a live connection or read the environment: values arrive with `${ENV}` already filled in. */
+import { basename } from 'node:path';
 
 /** A server that this process starts and reaches over stdin and stdout. */
 export interface StdioTransportOptions {
@@ -80,3 +81,11 @@ export interface McpServerOptions {
  * it does not know costs this whole time, once. Milliseconds.
  */
 export const PROBE_MS = 10_000;
+
+const DOWNLOADERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'pipx', 'docker', 'podman']);
+
+/** Name of a command that downloads the program that it runs; null: the command is the server itself. */
+export function downloaderOf(command: string): string | null {
+  const name = basename(command).replace(/\.(?:cmd|exe)$/i, '');
+  return DOWNLOADERS.has(name) ? name : null;
+}

@@ -72,7 +72,9 @@ function isFull(
 }
 
 function serverDown({ untilAt, cause, down }: BlockedLane, now: number): LaneWait {
-  const tried = down ? ` (tried ${down.tries} times in ${lastedText(now - down.sinceAt)})` : '';
+  const tried = down
+    ? ` (tried ${down.tries === 1 ? 'once' : `${down.tries} times`} in ${lastedText(now - down.sinceAt)})`
+    : '';
   const detail = cause === undefined ? {} : { detail: `${cause}${tried}` };
   return { reason: 'server_down', untilAt: untilAt > now ? untilAt : null, ...detail };
 }

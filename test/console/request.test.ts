@@ -63,12 +63,26 @@ describeInBrowser('the page of a request', () => {
     await runs.parts.api.kill9();
     await eachSays('The service does not answer');
     await eachSays(/^Reconnecting$/);
+    // Issue 36: one box says it, and no server is shown as healthy meanwhile.
+    for (const { page } of pages) {
+      expect(await page.getByRole('alert').count()).toBe(1);
+      expect(await page.locator('.frame.is-away').count()).toBe(1);
+    }
     runs.parts.api = await runs.start('api', runs.port);
     await eachSays(/^Live$/);
     const [overview, requests, approvals, , tools] = pages.map(({ page }) => page);
     await overview?.getByRole('table', { name: 'Lanes' }).getByText('tool.counting').waitFor();
     const later = await runs.run(url, 'librarian', 'hostile after the return');
     await requests?.getByText('hostile after the return').waitFor();
+    await requests?.keyboard.press('j');
+    await requests?.keyboard.press('Enter');
+    await requests?.waitForURL(/console\/requests\/./);
+    await expect
+      .poll(async () => {
+        await requests?.keyboard.press('Escape');
+        return requests?.url();
+      })
+      .toMatch(/console\/requests$/);
     await approvals?.getByRole('heading', { name: /counting\.once/ }).waitFor();
     await tools?.getByRole('link', { name: 'idempotent' }).waitFor();
     for (const { page } of pages) expect(await page.getByText('The service does not answer').count()).toBe(0);

@@ -198,6 +198,7 @@ export const DOCUMENTS: Readonly<Record<string, object>> = {
         ended_at: instant,
       },
     ],
+    total: 1,
     next: null,
   },
   'model-turn': {

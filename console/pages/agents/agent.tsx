@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -22,7 +22,7 @@ export function AgentPage() {
   const start = requestId !== '' && <Button onClick={() => setRequest('')}>New conversation</Button>;
   return (
     <Page title={agentName} isFull head={<Head name={agentName} agent={agent} />} actions={start}>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data !== undefined && agent === undefined && (
         <Empty title="There is no agent of this name." command="npx adjutant agents" />
       )}

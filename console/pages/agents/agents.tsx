@@ -5,7 +5,7 @@ import type { AgentListing, ListedAgent } from '../../../src/contract/run/agent-
 import { useRead } from '../../data/queries.ts';
 import { safeText } from '../../data/safe-text.ts';
 import { useWhyNot } from '../../data/session.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -19,7 +19,7 @@ export function AgentsPage() {
   const { data, error, refetch } = useRead<AgentListing>('/v1/agents', { everyMs: EVERY_MS });
   return (
     <Page title="Agents" isPlace>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data?.agents.length === 0 && (
         <Empty title="No agent is known." command="npx adjutant engine">
           Agents of <code>adjutant.json</code> are listed while an engine runs.

@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
-import { Banner, ErrorBanner } from '../../parts/banner.tsx';
+import { Banner, ReadError } from '../../parts/banner.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Text } from '../../parts/text.tsx';
 import { ConversationView } from '../request/conversation-view.tsx';
@@ -27,7 +27,7 @@ export function RunTalk({ agent, requestId, onStarted }: RunTalkProps) {
   const conversationId = view?.run?.conversation_id ?? null;
   return (
     <div className="agents-talk">
-      {error !== null && <ErrorBanner error={error} onRetry={retry} />}
+      {error !== null && <ReadError error={error} onRetry={retry} />}
       <div className="row">
         {view?.run !== undefined && <Status of={view.run.status} />}
         <Link className="agents-link" to="/requests/$requestId" params={{ requestId } as never}>

@@ -5,7 +5,7 @@ import { useNow } from '../../data/use-now.ts';
 import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { ReadError, IncompleteBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -36,7 +36,7 @@ export function ApprovalsPage() {
     setDone((old) => new Set([...old, ...gone.map(itemKey)]));
   return (
     <Page title="Approvals">
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data?.incomplete === true && <IncompleteBanner />}
       {data !== undefined && items.length === 0 && <NoItems isIncomplete={data.incomplete} />}
       {data?.more === true && <p className="muted">More is waiting than is shown here.</p>}

@@ -10,7 +10,7 @@ import { call, path } from '../../data/api.ts';
 import { inTenant } from '../../data/tenant.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -41,7 +41,7 @@ export function ComparePage() {
           setB(other);
         }}
       />
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {isFetching && data === undefined && <p className="muted">Reading both…</p>}
       {data !== undefined && <Compared {...data} />}
     </Page>

@@ -9,7 +9,7 @@ import type {
 import { useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -17,7 +17,7 @@ import { Select } from '../../parts/select.tsx';
 import { GroupTable } from './group-table.tsx';
 import { SPANS, sinceOf } from './hours.ts';
 import { LetterTable, letterKey } from './letter-table.tsx';
-import { filterOf, type LettersFilter, lettersPath, MOST_LETTERS } from './letters-query.ts';
+import { filterOf, type LettersFilter, lettersPath, MOST_LETTERS, ORDERS } from './letters-query.ts';
 import { RedriveDialog, type RedriveScope } from './redrive-dialog.tsx';
 import './dead-letters.css';
 
@@ -27,11 +27,17 @@ const PAGE = 50;
 export function DeadLettersPage() {
   const groups = useRead<DeadLetterGroups>('/v1/dead-letters/groups', { everyMs: EVERY_MS });
   const [hours, setHours] = useUrlState('hours');
+  const [order, setOrder] = useUrlState('order');
   const filter = useFilter(hours);
-  const time = <Select label="When they came" value={hours} options={SPANS} onChange={setHours} />;
+  const choices = (
+    <>
+      <Select label="Order" value={order} options={ORDERS} onChange={setOrder} />
+      <Select label="When they came" value={hours} options={SPANS} onChange={setHours} />
+    </>
+  );
   return (
-    <Page title="Dead letters" isPlace actions={time}>
-      {groups.error !== null && <ErrorBanner error={groups.error} onRetry={() => void groups.refetch()} />}
+    <Page title="Dead letters" isPlace actions={choices}>
+      {groups.error !== null && <ReadError error={groups.error} onRetry={() => void groups.refetch()} />}
       {groups.data?.total === 0 && (
         <Empty title="There are no dead letters." command="npx adjutant dead">
           A directive that ends in an error would be here, until it is redriven or forgotten.
@@ -39,7 +45,11 @@ export function DeadLettersPage() {
       )}
       {groups.data !== undefined && groups.data.total > 0 && <GroupTable groups={groups.data} />}
       {groups.data !== undefined && groups.data.total > 0 && (
-        <Letters key={JSON.stringify([filter.lane, filter.errorType, hours])} filter={filter} />
+        <Letters
+          key={JSON.stringify([filter.lane, filter.errorType, hours, order])}
+          filter={filter}
+          order={order}
+        />
       )}
     </Page>
   );
@@ -52,17 +62,19 @@ function useFilter(hours: string): LettersFilter {
 
 type Chosen = ReadonlySet<string>;
 
-function Letters({ filter }: { filter: LettersFilter }) {
+function Letters({ filter, order }: { filter: LettersFilter; order: string }) {
   const [limit, setLimit] = useState(PAGE);
   const [chosen, choose] = useState<Chosen>(new Set());
   const [scope, setScope] = useState<RedriveScope | null>(null);
-  const { data, error, refetch } = useRead<DeadLetterPage>(lettersPath(filter, limit), { everyMs: EVERY_MS });
+  const { data, error, refetch } = useRead<DeadLetterPage>(lettersPath(filter, limit, order), {
+    everyMs: EVERY_MS,
+  });
   const letters = data?.dead_letters ?? [];
   const picked = letters.filter((letter) => chosen.has(letterKey(letter)));
   return (
-    <section className="stack" aria-label="Dead letters, the oldest first">
+    <section className="stack" aria-label="Dead letters, one by one">
       <Actions filter={filter} picked={picked} hasAny={letters.length > 0} onRedrive={setScope} />
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data !== undefined && letters.length === 0 && <Empty title="No dead letter matches the filter." />}
       {letters.length > 0 && <LetterTable letters={letters} chosen={chosen} onChoose={choose} />}
       {typeof data?.next === 'string' && limit < MOST_LETTERS && (
@@ -94,7 +106,7 @@ function Actions({ filter, picked, hasAny, onRedrive }: ActionsProps) {
   const why = useWhyNot('redrive');
   return (
     <div className="row dead-actions">
-      <h2>Oldest first</h2>
+      <h2>One by one</h2>
       {why === null && (
         <span className="row spread">
           <Button

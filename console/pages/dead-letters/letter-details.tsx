@@ -6,7 +6,7 @@ import type { DirectiveView } from '../../../src/contract/request/request-view.t
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { pathOf, placeOf } from '../../data/tenant.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Json } from '../../parts/json.tsx';
 import { KeyValues } from '../../parts/key-values.tsx';
 import { Text } from '../../parts/text.tsx';
@@ -42,7 +42,7 @@ export function LetterDetails({ letter }: { letter: DeadLetter }) {
         ]}
       />
       {Object.keys(error.details).length > 0 && <Json value={error.details} label="details of the error" />}
-      {read.error !== null && <ErrorBanner error={read.error} />}
+      {read.error !== null && <ReadError error={read.error} />}
       {read.data !== undefined && <Json value={read.data.directive} label="directive" />}
     </div>
   );

@@ -24,8 +24,16 @@ export function filterOf(group: string, since: string | null): LettersFilter {
 
 export const MOST_LETTERS = 1_000;
 
-export function lettersPath({ lane, errorType, since }: LettersFilter, limit: number): string {
+/** The choices of an order, as `order` of the list. */
+export const ORDERS = [
+  ['', 'newest first'],
+  ['oldest', 'oldest first'],
+] as const;
+
+/** `order` as in `ORDERS`. */
+export function lettersPath({ lane, errorType, since }: LettersFilter, limit: number, order: string): string {
   const query = new URLSearchParams({ limit: String(Math.min(limit, MOST_LETTERS)) });
+  if (order === 'oldest') query.set('order', order);
   if (lane !== '') query.set('lane', lane);
   if (errorType !== '') query.set('error_type', errorType);
   if (since !== null) query.set('since', since);

@@ -68,7 +68,7 @@ interface FoundLetters {
 /** The letters of the plan are those that are redriven: they are read once, and named. */
 function useLetters(scope: RedriveScope): FoundLetters {
   const isRead = 'filter' in scope;
-  const [place] = useState(() => (isRead ? lettersPath(scope.filter, MOST_LETTERS) : ''));
+  const [place] = useState(() => (isRead ? lettersPath(scope.filter, MOST_LETTERS, 'oldest') : ''));
   const [held, hold] = useState<DeadLetterPage | null>(null);
   const read = useRead<DeadLetterPage>(place, { enabled: isRead && held === null, keepOld: false });
   if (!isRead) return { letters: uniqueLetters(scope.letters), more: false, error: null };

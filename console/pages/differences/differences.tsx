@@ -7,7 +7,7 @@ import { useRead } from '../../data/queries.ts';
 import { inTenant } from '../../data/tenant.ts';
 import { readJson } from '../../data/typed-json.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { TextAreaField, TextField } from '../../parts/field.tsx';
 import { JsonDiff } from '../../parts/json.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -34,7 +34,7 @@ export function DifferencesPage() {
         <Side name="First" side={first} near={second.step} />
         <Side name="Second" side={second} near={first.step} />
       </div>
-      {error !== null && <ErrorBanner error={error} />}
+      {error !== null && <ReadError error={error} />}
       {isReady ? (
         <section aria-label="Differences">
           <JsonDiff a={first.value} b={second.value} label="differences" />

@@ -10,7 +10,7 @@ import type { ToolListing } from '../../../src/contract/tool/tool-listing.ts';
 import type { WorkerListing } from '../../../src/contract/request/worker-listing.ts';
 import { useRead } from '../../data/queries.ts';
 import { clockText } from '../../data/shown.ts';
-import { ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { ReadError, IncompleteBanner } from '../../parts/banner.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Lanes } from './lanes.tsx';
@@ -35,7 +35,7 @@ export function OverviewPage() {
   const error = [lanes, workers, tools, failed, waiting].find((each) => each.error !== null)?.error ?? null;
   return (
     <Page title="Overview" head={<Head trouble={troubleIn(read)} at={lanes.dataUpdatedAt} />}>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void lanes.refetch()} />}
       {isIncomplete(read) && <IncompleteBanner />}
       <LastDay />
       <div className="overview">
@@ -69,7 +69,7 @@ function useInstallation() {
     failed: useRead<RequestListing>(`/v1/requests?status=failed&limit=${SOME}`, EVERY),
     waiting: useRead<ApprovalListing>('/v1/approvals', SELDOM),
     budgets: useRead<BudgetListing>('/v1/budgets', SELDOM),
-    dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=100', SELDOM),
+    dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=1', SELDOM),
   };
 }
 
@@ -90,14 +90,13 @@ function troubleIn(read: Installation): readonly Trouble[] | null {
   const [lanes, workers, tools] = [read.lanes.data, read.workers.data, read.tools.data];
   if (lanes === undefined || workers === undefined || tools === undefined) return null;
   if (read.failed.isPending) return null;
-  const { dead_letters: letters = [], next = null } = read.dead.data ?? {};
   return troubleOf({
     ...lanes,
     ...workers,
     servers: tools.servers,
     budgets: read.budgets.data?.budgets ?? [],
     waiting: waitingIn(read),
-    deadLetters: { count: letters.length, isMore: next !== null },
+    deadLetters: read.dead.data?.total ?? 0,
   });
 }
 

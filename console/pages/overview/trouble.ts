@@ -18,7 +18,7 @@ export interface Installation {
   /** Requests that wait for a person; null: the list of requests does not know it. */
   readonly waiting: number | null;
   readonly budgets: readonly ListedBudget[];
-  readonly deadLetters: { readonly count: number; readonly isMore: boolean };
+  readonly deadLetters: number;
 }
 
 /** A process reports every 2 s. */
@@ -52,7 +52,6 @@ export function coolDownOf({ cools_until: cools, waits }: ListedLane): string | 
 }
 
 export function troubleOf(of: Installation): Trouble[] {
-  const { count, isMore } = of.deadLetters;
   const executing = of.workers.filter(({ roles }) => roles.includes('worker'));
   const engines = of.workers.filter(({ roles }) => roles.includes('engine'));
   return [
@@ -80,7 +79,7 @@ export function troubleOf(of: Installation): Trouble[] {
     phrase(of.budgets.filter(usedUp).length, 'budget spent|budgets spent', '/', 'wait'),
     phrase(of.waiting === null ? 1 : 0, 'who waits for a person is not known', '/approvals', 'wait', true),
     phrase(of.waiting ?? 0, 'request waits for a person|requests wait for a person', '/approvals', 'wait'),
-    phrase(count, 'dead letter|dead letters', '/dead-letters', 'wait', false, isMore),
+    phrase(of.deadLetters, 'dead letter|dead letters', '/dead-letters', 'wait'),
   ].filter((each) => each !== null);
 }
 
@@ -91,12 +90,10 @@ function phrase(
   to: string,
   tone: Trouble['tone'],
   isWhole = false,
-  isMore = false,
 ): Trouble | null {
   if (count === 0) return null;
   const [one = '', several = one] = words.split('|');
-  const noun = count === 1 && !isMore ? one : several;
-  return { text: isWhole ? one : `${count}${isMore ? '+' : ''} ${noun}`, to, tone };
+  return { text: isWhole ? one : `${count} ${count === 1 ? one : several}`, to, tone };
 }
 
 /** Those with something in them first, then by name. */

@@ -11,7 +11,7 @@ import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
 import { textOf } from '../../data/typed-json.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { copy } from '../../parts/copy-button.tsx';
@@ -33,7 +33,7 @@ export function ModelFacts({ requestId, directive: { id, ended_at: ended, attemp
     everyMs: ended === null ? EVERY_MS : 0,
     keepOld: false,
   });
-  if (error !== null) return <ErrorBanner error={error} />;
+  if (error !== null) return <ReadError error={error} />;
   if (data === undefined) return null;
   const called = attempts.findLast(({ model }) => model !== null)?.model ?? null;
   return (

@@ -1,13 +1,15 @@
 /** One request: its head, how it failed, and tabs for its timeline, conversation, signals and raw data.
  *  Never acts by itself: each button opens a dialog. */
 import { Tabs } from '@base-ui/react/tabs';
-import { useParams } from '@tanstack/react-router';
+import { useCanGoBack, useParams, useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { RequestView } from '../../../src/contract/request/request-view.ts';
+import { Refused } from '../../data/api.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useShownLiveState } from '../../frame/live-state.tsx';
+import { useKeys } from '../../keys/keymap.ts';
 import { Json } from '../../parts/json.tsx';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Announcement } from './announcement.tsx';
 import { ConversationView } from './conversation-view.tsx';
@@ -34,8 +36,25 @@ export function RequestPage() {
   return <OneRequest key={requestId} requestId={requestId} />;
 }
 
+function isAbsent(error: Error): boolean {
+  return error instanceof Refused && error.problem.status === 404;
+}
+
+/** Closes the step; without one, leaves the request. */
+function useWayBack(): () => void {
+  const [step, chooseStep] = useUrlState('step');
+  const { history, navigate } = useRouter();
+  const canGoBack = useCanGoBack();
+  return () => {
+    if (step !== '') chooseStep('');
+    else if (canGoBack) history.back();
+    else void navigate({ to: '/requests' });
+  };
+}
+
 function OneRequest({ requestId }: { requestId: string }) {
   const data = useRequest(requestId);
+  useKeys({ Escape: useWayBack() });
   const [asked, ask] = useState<Act | null>(null);
   const { view, timeline, error, log, conversation } = data;
   const failure = view === undefined ? null : failureOf(view, timeline, conversation.entries);
@@ -50,7 +69,13 @@ function OneRequest({ requestId }: { requestId: string }) {
     >
       {error !== null && (
         <div className="request-fault">
-          <ErrorBanner error={error} onRetry={data.retry} />
+          <ReadError error={error} onRetry={data.retry} />
+          {isAbsent(error) && (
+            <p className="muted">
+              Closed requests are forgotten after their retention, unless an archive keeps them. A request of
+              another tenant is not shown either.
+            </p>
+          )}
         </div>
       )}
       <Announcement view={view} state={log.state} />

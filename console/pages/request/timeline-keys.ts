@@ -9,7 +9,6 @@ export interface TimelineKeys {
   /** Place of the selected row; -1: none. */
   readonly place: number;
   readonly choose: (place: number) => void;
-  readonly close: () => void;
   readonly scale: TimeScale;
   readonly view: View;
   readonly setView: (view: View) => void;
@@ -19,7 +18,7 @@ export interface TimelineKeys {
 }
 
 export function useTimelineKeys(keys: TimelineKeys): void {
-  const { rows, place, choose, close, view, setView } = keys;
+  const { rows, place, choose, view, setView } = keys;
   const next = (): void => choose(place + 1);
   const previous = (): void => choose(place === -1 ? 0 : place - 1);
   const zoomIn = (): void => setView(zoomed(view, 0.5));
@@ -28,7 +27,6 @@ export function useTimelineKeys(keys: TimelineKeys): void {
     ArrowDown: next,
     k: previous,
     ArrowUp: previous,
-    Escape: close,
     '+': zoomIn,
     '=': zoomIn,
     '-': () => setView(zoomed(view, 2)),

@@ -132,7 +132,7 @@ function Grid(props: GridProps) {
     select(row.key);
     list.scrollToIndex(rows.indexOf(row));
   };
-  useTimelineKeys({ ...props, place, choose, close: () => select('') });
+  useTimelineKeys({ ...props, place, choose });
   return (
     <div
       ref={box}

@@ -1,12 +1,13 @@
 /** The requests in the order of the service: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
  *  It must never act on more than what is chosen and counted. */
+import { Link } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';
 import type { RequestListing } from '../../../src/contract/request/request-listing.ts';
 import type { RequestOrder } from '../../../src/contract/request/request-order.ts';
 import { clockText, countText, durationText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { Banner, ErrorBanner, IncompleteBanner } from '../../parts/banner.tsx';
+import { Banner, ReadError, IncompleteBanner } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -86,7 +87,7 @@ function Notes({ faults, list }: { faults: readonly string[]; list: RequestList 
           {fault}
         </Banner>
       ))}
-      {error !== null && <ErrorBanner error={error} />}
+      {error !== null && <ReadError error={error} />}
     </div>
   );
 }
@@ -140,11 +141,9 @@ function NoRows({ filter, list: { listing, more }, onFilter }: NoRowsProps) {
   return (
     <div className="requests-notes">
       {filter === '' ? (
-        <Empty
-          title="No requests yet"
-          command={'npx adjutant ask "What is 17*23, and which files are in the examples folder?"'}
-        >
-          Each submission and each run of an agent is one.
+        <Empty title="No requests yet">
+          Each submission and each run of an agent is one: <Link to="/agents">start a run</Link>, or{' '}
+          <Link to="/tools">call a tool</Link>.
         </Empty>
       ) : (
         <Empty title={`No request matches ${filter}`}>

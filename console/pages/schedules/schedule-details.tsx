@@ -5,7 +5,7 @@ import type { Firing, ScheduleView } from '../../../src/contract/schedule/schedu
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Json } from '../../parts/json.tsx';
 import { Instant } from '../../parts/instant.tsx';
@@ -42,7 +42,7 @@ export function ScheduleDetails({ id, onDeleted }: DetailsProps) {
         </h2>
         {data !== undefined && error === null && <Ways schedule={data} onAsk={ask} />}
       </div>
-      {error !== null && <ErrorBanner error={error} />}
+      {error !== null && <ReadError error={error} />}
       {data !== undefined && <Whole schedule={data} />}
       {act === 'edit' && data !== undefined && (
         <ScheduleForm schedule={data} onClose={close} onSaved={close} />

@@ -5,7 +5,7 @@ import type { ListedSchedule, ScheduleListing } from '../../../src/contract/sche
 import { useRead } from '../../data/queries.ts';
 import { useWhyNot } from '../../data/session.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -34,7 +34,7 @@ export function SchedulesPage() {
   const toggle = (id: string): void => choose(id === chosen ? '' : id);
   return (
     <Page title="Schedules" isPlace actions={<NewButton onNew={() => setNew(true)} />}>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data?.schedules.length === 0 && (
         <Empty
           title="There is no schedule."

@@ -5,7 +5,7 @@ import { useRead } from '../../data/queries.ts';
 import { countText, durationText, moneyText } from '../../data/shown.ts';
 import { type ChartName, chartsOf } from '../../data/stats.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { Chip } from '../../parts/chip.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -62,7 +62,7 @@ export function StatisticsPage() {
         />
         <Select label="Grouping" value={by} options={GROUPS} onChange={choose} />
       </div>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data !== undefined && shown === undefined && (
         <Empty title="Nothing was counted in this range.">
           Requests, calls, tokens and cost are counted as they end.

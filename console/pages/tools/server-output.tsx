@@ -4,7 +4,7 @@ import type { ServerOutput } from '../../../src/contract/tool/server-output.ts';
 import { path } from '../../data/api.ts';
 import { useRead } from '../../data/queries.ts';
 import { useHasScope } from '../../data/session.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Instant } from '../../parts/instant.tsx';
 import { Text } from '../../parts/text.tsx';
 
@@ -24,7 +24,7 @@ export function Output({ server }: { server: string }) {
 
 function Lines({ server }: { server: string }) {
   const { data, error } = useRead<ServerOutput>(path`/v1/servers/${server}/stderr`, { everyMs: EVERY_MS });
-  if (error !== null) return <ErrorBanner error={error} />;
+  if (error !== null) return <ReadError error={error} />;
   if (data === undefined) return null;
   if (data.lines.length === 0)
     return <p className="muted">Its program has written nothing to stderr in the last day.</p>;

@@ -9,7 +9,7 @@ import { path } from '../../data/api.ts';
 import { effectWords } from '../../data/effect-words.ts';
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Json } from '../../parts/json.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -32,14 +32,14 @@ export function ToolPage() {
   const server = data?.servers.find(({ name }) => name === tool?.server);
   return (
     <Page title={toolName} head={<Head name={toolName} tool={tool} server={server} />}>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       {data !== undefined && tool === undefined && (
         <Empty title="No server has a tool of this name." command="npx adjutant tools" />
       )}
       {tool !== undefined && (
         <div className="tools-columns">
           <div className="stack">
-            {earlier.error !== null && <ErrorBanner error={earlier.error} />}
+            {earlier.error !== null && <ReadError error={earlier.error} />}
             {!earlier.isReading && (
               <ToolForm
                 key={`${tool.name} ${from}`}

@@ -6,7 +6,7 @@ import type { ListedServer, ListedTool, ToolListing } from '../../../src/contrac
 import { useRead } from '../../data/queries.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import { useKeys } from '../../keys/keymap.ts';
-import { ErrorBanner } from '../../parts/banner.tsx';
+import { ReadError } from '../../parts/banner.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -29,7 +29,7 @@ export function ToolsPage() {
   const catalog = useMemo(() => (data === undefined ? null : catalogSections(data, filter)), [data, filter]);
   return (
     <Page title="Tools" isPlace>
-      {error !== null && <ErrorBanner error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ReadError error={error} onRetry={() => void refetch()} />}
       <input
         ref={input}
         className="input tools-filter"

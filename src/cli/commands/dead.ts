@@ -20,6 +20,7 @@ interface DeadOptions {
   readonly all?: true;
   readonly dryRun?: true;
   readonly tenant?: string;
+  readonly oldestFirst?: true;
 }
 
 const REDRIVE_STEP = 100;
@@ -45,7 +46,8 @@ function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
 
 export function addDead({ program, withClient }: CommandLine): void {
   const dead = program.command('dead').description('list dead letters, and execute them again');
-  filtered(defaultVerb(dead, 'list').description('show dead letters, oldest first'))
+  filtered(defaultVerb(dead, 'list').description('show dead letters, newest first'))
+    .option('--oldest-first', 'the oldest first, as a redrive takes them')
     .option('--tenant <name>', OF_TENANT)
     .action(async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)));
   const redrive = dead
@@ -71,12 +73,13 @@ function filtered(command: Command): Command {
 async function listDead({ client, terminal, json }: Invocation, options: DeadOptions): Promise<ExitCode> {
   const { tenant } = options;
   const limit = options.limit === undefined ? {} : { limit: options.limit };
-  const page = await client.deadLetters({ ...filterOf(options), ...limit, tenant });
+  const order = options.oldestFirst ? 'oldest' : undefined;
+  const page = await client.deadLetters({ ...filterOf(options), ...limit, tenant, order });
   if (json) for (const letter of page.dead_letters) terminal.out(JSON.stringify(letter));
   else if (page.dead_letters.length > 0) terminal.rows([HEAD, ...page.dead_letters.map(row)]);
   if (page.dead_letters.length === 0 && !json)
     await sayNothing(options, { client, terminal }, 'no dead letter');
-  if (page.next !== null) terminal.err(`more: --limit shows up to 1000 at once`);
+  if (page.next !== null) terminal.err(`more, of ${page.total} in all: --limit shows up to 1000 at once`);
   return EXIT.done;
 }
 

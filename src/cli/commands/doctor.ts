@@ -12,6 +12,7 @@ import type { ListedWorker } from '../../contract/request/worker-listing.ts';
 import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { advice, fault, fine, type Finding } from '../doctor/finding.ts';
+import { counted } from '../following/run-lines.ts';
 import { scheduleFindings } from '../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../platform/redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -55,7 +56,7 @@ async function doctor(
 ): Promise<ExitCode> {
   hideEnvironment();
   let sound = true;
-  for (const looking of await examine(interrupt, options, environment)) {
+  for (const looking of await examine(terminal, interrupt, options, environment)) {
     const findings = await looking;
     if (interrupt.aborted) continue;
     for (const [position, finding] of findings.entries()) {
@@ -70,6 +71,7 @@ async function doctor(
 
 /** Examines all places in parallel, and prints them in this order. */
 async function examine(
+  terminal: Terminal,
   interrupt: AbortSignal,
   { config: file, ...at }: DoctorOptions,
   environment: Environment,
@@ -85,7 +87,8 @@ async function examine(
     await import('../doctor/diagnosis.ts');
   const { findings, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
-  const servers = config === null ? [] : examineServers(config, { interrupt, redisUrl: whereRedis });
+  const servers =
+    config === null ? [] : examineServers(config, { interrupt, redisUrl: whereRedis, onSlow: terminal.err });
   const names = config === null ? [] : [...config.mcpServers.keys()];
   return [
     [nodeFinding(process.versions.node), ...findings],
@@ -109,7 +112,7 @@ async function readConfiguration(file: string | undefined, environment: Environm
   const { loadConfig } = await import('../../config/config.ts');
   try {
     const config = loadConfig(file, environment);
-    const finding = fine('configuration', `${config.mcpServers.size} MCP servers`);
+    const finding = fine('configuration', counted(config.mcpServers.size, 'MCP server'));
     return { findings: [finding], config, redisUrl: config.redisUrl };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
@@ -213,7 +216,7 @@ async function listFindings(client: DirectiveClient): Promise<Finding[]> {
   try {
     const { incomplete, counts } = await client.requests({ limit: 1 });
     if (incomplete === undefined) return [];
-    const listed = `${counts.total} requests`;
+    const listed = counted(counts.total, 'request');
     return [incomplete ? advice(LIST, `${listed} so far: ${INCOMPLETE}`, LIST_FIX) : fine(LIST, listed)];
   } catch (error) {
     if (error instanceof DirectiveRefused) return [];
@@ -311,13 +314,16 @@ export function workerFindings(reported: readonly ListedServer[], configured: re
     .map((name) => fault('workers', `none reports the server ${name}`, START_A_WORKER));
   const away = reported.filter(({ status }) => status !== 'ready').map(awayFinding);
   const faults = [...away, ...missing];
-  return faults.length > 0 ? faults : [fine('workers', `reach ${reported.length} MCP servers`)];
+  return faults.length > 0 ? faults : [fine('workers', `reach ${counted(reported.length, 'MCP server')}`)];
 }
+
+const WAIT_FOR_SERVER = `Wait: a first start may download the server. \`${ADJUTANT} tools\` names those that are not ready.`;
 
 const START_A_WORKER = `Start a worker with this configuration: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`.`;
 
 function awayFinding({ name, status, error }: ListedServer): Finding {
   const says = `report that the server ${name} is ${status}${error === undefined ? '' : `: ${error}`}`;
+  if (status === 'connecting' && error === undefined) return advice('workers', says, WAIT_FOR_SERVER);
   const fix = `If \`mcp ${name}\` is fine here, the worker's machine differs: its folder, PATH, environment or network.`;
   return fault('workers', says, fix);
 }

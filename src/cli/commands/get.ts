@@ -51,7 +51,8 @@ export function addGet({ program, withClient }: CommandLine): void {
     .description('show the state of a request, of one directive, or of a run that another program leads')
     .option('--archive', 'the request as it was archived when it closed, also after it has expired')
     .option('--web', 'open its page in the console; without a browser the address is printed')
-    .action(async (request: string, directive: string | undefined, given: GetOptions) => {
+    .action(async (named: string, other: string | undefined, given: GetOptions) => {
+      const [request, directive] = namesOf(named, other);
       if (given.archive !== true)
         return withClient(async (invocation) => {
           if (given.web === true) openConsole(invocation.terminal, invocation.baseUrl, request);
@@ -62,6 +63,12 @@ export function addGet({ program, withClient }: CommandLine): void {
       return withClient(async (invocation) => getArchived(invocation, request));
     });
   examples(verb, ['get refund-1001', 'get refund-1001 --web', 'get refund-1001 --json | jq .run.status']);
+}
+
+/** Lists name a directive `<request>/<directive>`; no id has a slash. */
+function namesOf(named: string, directive: string | undefined): [string, string | undefined] {
+  const slash = directive === undefined ? named.indexOf('/') : -1;
+  return slash < 0 ? [named, directive] : [named.slice(0, slash), named.slice(slash + 1)];
 }
 
 export async function get(
@@ -217,7 +224,8 @@ function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
   const waits = waiting === undefined ? {} : { waiting: whyText(waiting) };
   const under = limits === undefined ? {} : { limits: limits.map((limit) => oneLine(limit, 200)).join('; ') };
   const rows = Object.entries({ ...members, ...under, ...waits }).map(([name, value]) => [
-    terminal.paint('dim', name),
+    // A directive that failed in its only attempt has none.
+    terminal.paint('dim', name === 'failures' ? 'retries' : name),
     String(value ?? '-'),
   ]);
   const asked = section('questions', inputLines(view), terminal.paint);

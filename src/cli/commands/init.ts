@@ -96,9 +96,13 @@ function nextLines(folder: string, template: Template | null): string[] {
 
 const ASK = `${ADJUTANT} ask "What is 17*23, and which files are in the examples folder?"`;
 
+/** A Node before 22.18 got this flag from scripts/adjutant.mjs, and needs it for other programs, too. */
+const TYPES_FLAG = '--experimental-strip-types';
+const RUN_CLIENT = `node ${process.execArgv.includes(TYPES_FLAG) ? `${TYPES_FLAG} ` : ''}client.mts`;
+
 const COMMANDS: Readonly<Record<Template | 'none', readonly string[]>> = {
   none: [`${ADJUTANT} call everything.get-sum a=2 b=3`, ASK],
   tools: [`${ADJUTANT} call shop.find_order order=1001`, `${ADJUTANT} call shop.refund order=1001`],
   agent: [`${ADJUTANT} ask --agent clerk "Please refund order 1001"`],
-  client: ['node client.mts', ASK],
+  client: [RUN_CLIENT, ASK],
 };

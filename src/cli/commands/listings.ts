@@ -30,7 +30,11 @@ export function addListings({ program, withClient }: CommandLine): void {
 async function tools({ client, terminal, json }: Invocation, server: string | undefined): Promise<ExitCode> {
   const listing = ofServer(await client.tools(), server);
   if (json) for (const tool of listing.tools) terminal.out(JSON.stringify(tool));
-  else terminal.rows(listing.tools.map((tool) => toolRow(tool, terminal)));
+  else if (listing.tools.length > 0)
+    terminal.rows([
+      ['TOOL', 'REPEAT', 'DESCRIPTION'],
+      ...listing.tools.map((tool) => toolRow(tool, terminal)),
+    ]);
   for (const server of listing.servers) printServer(server, terminal);
   if (listing.servers.length === 0) {
     terminal.err('No worker has reported an MCP server yet.');
@@ -90,7 +94,11 @@ function faultLines({ name, faults = [] }: ListedServer, terminal: Terminal): st
 async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {
   const listing = await client.agents();
   if (json) for (const agent of listing.agents) terminal.out(JSON.stringify(agent));
-  else terminal.rows(listing.agents.map((agent) => agentRow(agent, terminal)));
+  else if (listing.agents.length > 0)
+    terminal.rows([
+      ['AGENT', 'MODEL', 'TOOLS', 'DESCRIPTION'],
+      ...listing.agents.map((agent) => agentRow(agent, terminal)),
+    ]);
   if (listing.agents.length === 0) terminal.err('No engine has reported an agent yet.');
   return EXIT.done;
 }

@@ -6,6 +6,7 @@ import { createHttpClient } from '../../client/http-client.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { examples } from '../examples.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { counted } from '../following/run-lines.ts';
 import type { CommandLine, LocalInvocation } from '../invocation.ts';
 import { pastInstantOption } from '../options/option-values.ts';
 import { startFault } from '../start-fault.ts';
@@ -29,6 +30,9 @@ interface RecordOptions {
   readonly since?: string;
   readonly tenant: string;
 }
+
+/** Counters add up calls, so one call alone does not give their values. */
+const COUNTERS_NEED_FILE = `Counters need the calls before this one: \`${ADJUTANT} policy record --since 1d > calls.jsonl\`, then --file calls.jsonl.`;
 
 const CONFIG = 'the configuration with the rules; default: adjutant.json here';
 
@@ -71,7 +75,7 @@ async function testRules(place: LocalInvocation, file: string, options: TestOpti
   if (json) for (const each of shown) terminal.out(plainJson(jsonOf(each)));
   else if (shown.length > 0)
     terminal.rows([['CALL', 'TOOL', 'RECORDED', 'NEW', 'RULE'], ...shown.map(rowOf)]);
-  terminal.err(`${replayed.length} calls, ${differing.length} decided differently`);
+  terminal.err(`${counted(replayed.length, 'call')}, ${differing.length} decided differently`);
   return differing.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -120,6 +124,7 @@ async function explain(place: LocalInvocation, name: Name, options: ExplainOptio
     isKnown(path) ? shown(value) : 'unknown: give --file',
   ]);
   const { terminal, json } = place;
+  if (found.read.some(([path]) => !isKnown(path))) terminal.err(COUNTERS_NEED_FILE);
   if (json) {
     terminal.out(
       plainJson({ ...jsonOf(found), reason: found.ruling.reason, read: Object.fromEntries(read) }),

@@ -8,7 +8,7 @@ import { examples } from '../examples.ts';
 import { filterHints } from '../failure-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText, timeText } from '../table.ts';
-import { oneLine, type Style, type Terminal } from '../terminal.ts';
+import { cut, oneLine, type Style, type Terminal } from '../terminal.ts';
 import { type Command, Option } from 'commander';
 import { REQUEST_ORDERS, REQUEST_STATUSES } from '../../contract/request/request-listing.ts';
 import { decimal, OF_TENANT, pastInstantOption, wholeNumber } from '../options/option-values.ts';
@@ -203,9 +203,12 @@ function row(request: ListedRequest, { paint }: Terminal): string[] {
 
 function sayRest(terminal: Terminal, page: RequestListing): void {
   const { requests, next, searched_until, counts, lag_ms } = page;
-  const { open, waiting, succeeded, failed, cancelled } = counts.status;
-  const all = `${requests.length} shown; all requests: ${counts.total}, ${open} open, ${waiting} waiting, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`;
-  terminal.err(terminal.paintErr('dim', all));
+  const each = REQUEST_STATUSES.flatMap((status) => {
+    const count = counts.status[status];
+    return count === 0 ? [] : [`${count} ${status}`];
+  });
+  const all = `${requests.length} shown; all ${counts.total}: ${each.join(', ')}`;
+  terminal.err(terminal.paintErr('dim', counts.total === 0 ? '0 requests' : cut(all, terminal.columns)));
   sayIncomplete(terminal, page);
   if (lag_ms > LATE_MS) terminal.err(terminal.paintErr('yellow', `the list is ${timeText(lag_ms)} behind`));
   if (searched_until !== null)

@@ -7,6 +7,7 @@ import type { RuntimeServer, ServerTest } from '../../contract/tool/runtime-serv
 import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
+import { counted } from '../following/run-lines.ts';
 import { instantText } from '../table.ts';
 import { oneLine } from '../terminal.ts';
 
@@ -122,7 +123,7 @@ function printTest(
   { ok, error, tools, faults, ...test }: ServerTest,
 ): void {
   if (!ok) return terminal.err(`${terminal.paintErr('red', 'failed')} ${oneLine(error ?? '', 2_000)}`);
-  terminal.out(`connected in ${test.connect_ms} ms, ${tools.length + test.more} tools`);
+  terminal.out(`connected in ${test.connect_ms} ms, ${counted(tools.length + test.more, 'tool')}`);
   const described = tools.map(({ name, effect, description }) => [
     oneLine(name, 120),
     effect,

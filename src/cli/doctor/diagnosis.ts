@@ -19,12 +19,15 @@ import {
 } from '../../platform/redis/fitness.ts';
 import { missingPermissions, type Permission } from '../../platform/redis/permissions.ts';
 import type { LoginSummary } from '../../mcp/oauth/login.ts';
-import type { McpServerOptions } from '../../mcp/server-options.ts';
+import { downloaderOf, type McpServerOptions } from '../../mcp/server-options.ts';
 import { loginsOn, serversWithLogin } from '../../service/roles/logins.ts';
 import { serverOptions } from '../../service/roles/mcp-servers.ts';
 
-/** A first `npx` downloads a package. */
 const SERVER_LIMIT_MS = 30_000;
+/** Limit of a command that may download its server first: longer than the service waits for its handshake. */
+const DOWNLOAD_LIMIT_MS = 100_000;
+/** A server that has not answered by then is named, so that a person knows what the examination waits for. */
+const SLOW_START_MS = 5_000;
 
 export async function examineRedis(url: string, prefix: string): Promise<Finding[]> {
   try {
@@ -82,8 +85,10 @@ function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
 }
 
 export interface ServerExamination {
-  /** How long one server may take, milliseconds. Default: 30 000. */
+  /** How long one server may take, milliseconds. Default: 30 000; 100 000 where its command may download it first. */
   readonly limitMs?: number;
+  /** Gets a line about a server that has not answered after 5 s. */
+  readonly onSlow?: (line: string) => void;
   /** Ends the examination; the rest counts as not answering. */
   readonly interrupt?: AbortSignal;
   /** The Redis with the logins. Default: none, and a server that needs one has a fault. */
@@ -92,16 +97,26 @@ export interface ServerExamination {
 
 /** One finding for each configured server, examined in parallel. They never reject. */
 export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
-  const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
     if (server.kind === 'module') return fine(`mcp ${name}`, `tools of the module ${server.module}`);
-    const options = serverOptions(name, server, { ...config, agents: [] });
-    const probe = await probed(config, options, limits);
+    const downloader = server.kind === 'stdio' ? downloaderOf(server.command) : null;
+    const limitMs = downloader === null ? SERVER_LIMIT_MS : DOWNLOAD_LIMIT_MS;
+    const slow = setTimeout(() => options.onSlow?.(slowText(name, downloader)), SLOW_START_MS);
+    const probe = await probed(config, serverOptions(name, server, { ...config, agents: [] }), {
+      limitMs,
+      ...options,
+    });
+    clearTimeout(slow);
     const model = 'sampling' in server ? server.sampling?.model : undefined;
     return probe.ok
       ? reachedFinding(name, probe, model)
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
   });
+}
+
+function slowText(name: string, downloader: string | null): string {
+  const why = downloader === null ? '' : `: at its first start ${downloader} downloads it`;
+  return `server ${name} is still starting${why}`;
 }
 
 /** A login that is due is renewed, as a worker does: whether that works is part of what is asked. */

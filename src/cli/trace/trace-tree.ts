@@ -111,7 +111,7 @@ function pausesNode(node: TraceNode, last: TracedAttempt, count: number): TraceN
   return {
     ...node,
     ...again,
-    state: ['yellow', `paused ${count} times: ${note(last.reason ?? '')}`],
+    state: ['yellow', `paused ${count === 1 ? 'once' : `${count} times`}: ${note(last.reason ?? '')}`],
     notes: [],
   };
 }

@@ -49,7 +49,7 @@ export const auditEntrySchema = z.object({
   action: z.string().describe('Name of the action. A later version may add others.'),
   by: z
     .object({
-      id: z.string().describe('Id of the key.'),
+      id: z.string().describe('Id of the key; `none`: the caller needed no key, as for the first one.'),
       name: z.string().describe('Name of the key at that time.'),
       tenant: z.string().describe('Tenant of the key.'),
     })

@@ -39,6 +39,7 @@ export const deadLetterSchema = z.object({
 /** Schema of a page of dead letters. */
 export const deadLetterPageSchema = z.object({
   dead_letters: z.array(deadLetterSchema).describe('Dead letters of this page.'),
+  total: z.int().min(0).describe('Number of all dead letters of the tenant, whatever the filter.'),
   next: z.string().nullable().describe('Cursor of the next page; null: this page is the last one.'),
 });
 
@@ -65,12 +66,18 @@ const DEAD_CURSOR = /^\d{1,15}(?:\.[a-z0-9-]{1,32})?$/;
 /** Members of a query for dead letters that name the tenant. */
 export const deadLetterTenant = { tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST) };
 
+/** Order of a list of dead letters. */
+export const deadLetterOrder = z
+  .enum(['newest', 'oldest'])
+  .optional()
+  .describe('Whether the newest or the oldest failures come first. Default: newest.');
+
 /** Cursor of a page of dead letters. */
 export const deadLetterCursor = z
   .string()
   .regex(DEAD_CURSOR, 'must be the `next` of a page')
   .optional()
-  .describe('The `next` of the page before.');
+  .describe('The `next` of the page before, which had the same `order`.');
 
 /** Schema of the dead letters by lane and error type. */
 export const deadLetterGroupsSchema = z.object({
@@ -164,7 +171,7 @@ export const redriveSchema = z.object({
 
 /** Directive that ended in an error. */
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
-/** Page of dead letters, oldest first. */
+/** Page of dead letters, newest first unless asked otherwise. */
 export type DeadLetterPage = z.infer<typeof deadLetterPageSchema>;
 /** Dead letters of one lane and error type. */
 export type DeadLetterGroup = z.infer<typeof deadLetterGroupSchema>;

@@ -190,9 +190,14 @@ export interface DirectiveClient {
    */
   score(requestId: string, score: ScoreBody): Promise<RecordedScore>;
 
-  /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
+  /** Directives that ended in an error, newest first unless `order` is `oldest`; `after` is the `next` of the page before. */
   deadLetters(
-    query?: DeadLetterFilter & { after?: string; limit?: number; tenant?: string | undefined },
+    query?: DeadLetterFilter & {
+      order?: 'newest' | 'oldest' | undefined;
+      after?: string;
+      limit?: number;
+      tenant?: string | undefined;
+    },
   ): Promise<DeadLetterPage>;
   /** How many dead letters there are of each lane, type of error and hour. */
   deadLetterGroups(query?: { tenant?: string | undefined }): Promise<DeadLetterGroups>;

@@ -13,6 +13,7 @@ import { budgetListingSchema } from '../model/budget-listing.ts';
 import {
   deadLetterCursor,
   deadLetterGroupsSchema,
+  deadLetterOrder,
   deadLetterPageSchema,
   deadLetterTenant,
   redriveBodySchema,
@@ -147,13 +148,14 @@ export const SERVICE_OPERATIONS = {
   },
   deadLetters: {
     tag: 'dead letters',
-    summary: 'Directives that ended in an error, oldest first',
+    summary: 'Directives that ended in an error, newest first',
     description: 'Those of all tenants are listed tenant by tenant.',
     query: z.strictObject({
       lane: z.string().max(128).optional().describe('Only of this lane.'),
       error_type: z.string().max(128).optional().describe('Only with this type of error.'),
       since: instantSchema.optional().describe('Only those that were listed from then on.'),
       until: instantSchema.optional().describe('Only those that were listed before then.'),
+      order: deadLetterOrder,
       after: deadLetterCursor,
       limit: pageSize(1_000, 100),
       ...deadLetterTenant,

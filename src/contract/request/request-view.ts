@@ -30,7 +30,7 @@ const summaryFields = {
     .describe('State of the directive.'),
   lane: z.string().nullable().describe('Lane of the directive; null: none.'),
   attempts: count.describe('Number of attempts.'),
-  failures: count.describe('Number of failed attempts.'),
+  failures: count.describe('Number of failed attempts that were retried, or will be.'),
   redeliveries: count.describe('Number of redeliveries after the death of a worker.'),
   accepted_at: instantSchema.describe('Instant (UTC) of the acceptance.'),
   started_at: instantSchema.nullable().describe('Instant (UTC) of the first attempt; null: not started.'),

@@ -9,12 +9,14 @@ import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
 import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import { groupDeadLetters } from './dead-letter-groups.ts';
-import { createRedrive, type RedriveParts, scan } from './redrive.ts';
+import { createRedrive, type RedriveParts, scan, scanBack } from './redrive.ts';
 
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
 export interface DeadLetterQuery extends DeadLetterFilter {
+  /** Default: newest first. */
+  order?: 'newest' | 'oldest' | undefined;
   after?: string;
   limit?: number;
   /** `*`: those of all tenants. */
@@ -32,24 +34,26 @@ export function createDeadLetters(parts: RedriveParts) {
   const { journal, dead } = parts;
 
   async function list(
-    { after = '0', limit = DEFAULT_PAGE, tenant: named, ...filter }: DeadLetterQuery,
+    { order, after, limit = DEFAULT_PAGE, tenant: named, ...filter }: DeadLetterQuery,
     tenant: string,
   ): Promise<DeadLetterPage> {
     const isOfAll = named === ALL_TENANTS;
-    const [position, last = ''] = after.split('.');
+    const [position, last = ''] = after?.split('.') ?? [];
     const letters: DeadLetter[] = [];
     const most = Math.min(limit, LARGEST_PAGE);
+    const total = await dead.size(isOfAll ? undefined : tenant);
+    const scanFrom = order === 'oldest' ? scan : scanBack;
     for (const owner of isOfAll ? await allTenants() : [tenant]) {
       if (isOfAll && owner < last) continue;
-      const from = !isOfAll || owner === last ? Number(position) : 0;
-      for await (const { entry, next } of scan({ dead, tenant: owner }, filter, from)) {
+      const from = !isOfAll || owner === last ? position : undefined;
+      for await (const { entry, next } of scanFrom({ dead, tenant: owner }, filter, from)) {
         const letter = await read(entry);
         if (letter) letters.push(isOfAll ? { tenant: owner, ...letter } : letter);
         if (letters.length >= most)
-          return { dead_letters: letters, next: isOfAll ? `${next}.${owner}` : String(next) };
+          return { dead_letters: letters, total, next: isOfAll ? `${next}.${owner}` : String(next) };
       }
     }
-    return { dead_letters: letters, next: null };
+    return { dead_letters: letters, total, next: null };
   }
 
   async function allTenants(): Promise<string[]> {
@@ -58,7 +62,7 @@ export function createDeadLetters(parts: RedriveParts) {
 
   async function* scanned(tenant: string): ReturnType<typeof scan> {
     const owners = tenant === ALL_TENANTS ? await allTenants() : [tenant];
-    for (const owner of owners) yield* scan({ dead, tenant: owner }, {}, 0);
+    for (const owner of owners) yield* scan({ dead, tenant: owner }, {});
   }
 
   async function read(entry: DeadEntry): Promise<DeadLetter | null> {
@@ -87,7 +91,7 @@ export function createDeadLetters(parts: RedriveParts) {
   /** All of the tenant, by the id of their request as the tenant knows it. The index holds a bounded number. */
   async function byRequest(tenant: string): Promise<Map<string, DeadEntry[]>> {
     const found = new Map<string, DeadEntry[]>();
-    for await (const { entry } of scan({ dead, tenant }, {}, 0)) {
+    for await (const { entry } of scan({ dead, tenant }, {})) {
       const id = ownId(entry.requestId);
       const others = found.get(id);
       if (others === undefined) found.set(id, [entry]);

@@ -68,7 +68,7 @@ export function createRedrive(parts: RedriveParts) {
       if (dry_run) addFound(total, entries, await redrivable(entries));
       else await redriveBatch(total, entries, isOver);
     };
-    for await (const { entry } of scan({ dead, tenant }, filter, 0, () => total.removed)) {
+    for await (const { entry } of scan({ dead, tenant }, filter, undefined, () => total.removed)) {
       if (signal?.aborted === true || missing?.size === 0) break;
       if (missing?.delete(nameOfEntry(entry)) === false) continue;
       if (total.hasEnded || isOver() || batch.length >= total.most) total.left += 1;
@@ -271,23 +271,42 @@ function createRedrivable(journal: Pick<Journal, 'directive'>): Redrivable {
 
 const SCAN = 200;
 
+interface Listed {
+  readonly dead: DeadLetterIndex;
+  readonly tenant: string;
+}
+
+/** `next`: the cursor behind the entry. */
+type Scanned = AsyncGenerator<{ entry: DeadEntry; next: number }>;
+
 /**
- * Matching entries of the tenant from position `offset`, with the position after each. `removed`: how many of the entries seen
- * so far have left the list, so that those behind them have moved up.
+ * Matching entries of the tenant, oldest first, from the cursor on. `removed`: how many of the entries seen so far have left
+ * the list, so that those behind them have moved up.
  */
 export async function* scan(
-  { dead, tenant }: { dead: DeadLetterIndex; tenant: string },
+  { dead, tenant }: Listed,
   filter: DeadLetterFilter,
-  offset: number,
+  after = '0',
   removed: () => number = () => 0,
-): AsyncGenerator<{ entry: DeadEntry; next: number }> {
-  for (let seen = offset; ; seen += SCAN) {
+): Scanned {
+  for (let seen = Number(after); ; seen += SCAN) {
     const position = seen - removed();
     const entries = await dead.page(tenant, position, SCAN);
     for (const [index, entry] of entries.entries()) {
       if (matches(entry, filter)) yield { entry, next: position + index + 1 };
     }
     if (entries.length < SCAN) return;
+  }
+}
+
+/** The same, newest first. The cursor is the number of older entries, so that entries listed meanwhile move none. */
+export async function* scanBack({ dead, tenant }: Listed, filter: DeadLetterFilter, after?: string): Scanned {
+  const size = await dead.size(tenant);
+  for (let end = Math.min(size, Number(after ?? size)); end > 0; end -= SCAN) {
+    const first = Math.max(0, end - SCAN);
+    const entries = await dead.page(tenant, first, end - first);
+    for (const [index, entry] of entries.toReversed().entries())
+      if (matches(entry, filter)) yield { entry, next: first + entries.length - 1 - index };
   }
 }
 

@@ -1,5 +1,6 @@
 // Notes the changes of callers with keys: decisions and operations before they happen, submissions after them. Never
-// fails a change that has happened, nor notes a caller where no key is required.
+// fails a change that has happened, nor notes a caller where no key is required, but for a change of keys.
+import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { AuditedAction, AuditLogName } from '../../contract/access/audit.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import type { AuditFields, AuditLog } from '../../store/access/audit-log.ts';
@@ -56,7 +57,11 @@ export interface Audit {
 const LONGEST = 256;
 const AT_ONCE = 50;
 
-function fieldsOf({ id, name, tenant }: Principal, action: AuditedAction, subject: Subject): AuditFields {
+function fieldsOf(
+  { id, name, tenant }: Pick<Principal, 'id' | 'name' | 'tenant'>,
+  action: AuditedAction,
+  subject: Subject,
+): AuditFields {
   return {
     action,
     by: { id, name, tenant },
@@ -65,9 +70,12 @@ function fieldsOf({ id, name, tenant }: Principal, action: AuditedAction, subjec
   };
 }
 
-/** The entry for a script that writes it with its change. '': no key was required. */
+/** Caller in the entry of the first key, which a caller without a key makes. */
+const WITHOUT_KEY = { id: 'none', name: 'no key was required', tenant: DEFAULT_TENANT };
+
+/** The entry for a script that writes it with its change of a key. */
 export function auditText(caller: Caller, action: AuditedAction, subject: Subject): string {
-  return caller === null ? '' : JSON.stringify(fieldsOf(caller, action, subject));
+  return JSON.stringify(fieldsOf(caller ?? WITHOUT_KEY, action, subject));
 }
 
 function logOf(action: AuditedAction): AuditLogName {

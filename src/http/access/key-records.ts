@@ -33,7 +33,6 @@ export interface KeyTable {
 /** The audit entry of a change, written with it. */
 export interface EntryOfChange {
   readonly tenant: string;
-  /** '': none. */
   readonly text: string;
 }
 

@@ -150,8 +150,12 @@ export function createSessions({
         (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy, or begin: try again in 10 s')
       );
     return id === null
-      ? refusal(400, -32_000, 'Bad Request: no session')
-      : refusal(404, -32_001, 'Session not found');
+      ? refusal(
+          400,
+          -32_000,
+          'Bad Request: no session. Send `initialize` first, then its Mcp-Session-Id with each request',
+        )
+      : refusal(404, -32_001, 'Session not found: send `initialize` to begin another');
   }
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {

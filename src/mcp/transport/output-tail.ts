@@ -11,7 +11,7 @@ export interface OutputTail {
   /** A whole line of stdout that is no message. */
   line(text: string): void;
   text(): string;
-  /** The line that most likely explains the end of the server: the last that names an error, else the last; or ''. */
+  /** The line that most likely explains the end of the server: the reason that npm names, else the last that names an error, else the last; or ''. */
   lineOfCause(): string;
 }
 
@@ -58,12 +58,20 @@ export function createOutputTail(options: OutputTailOptions): OutputTail {
 /** Runtimes print the error first, and then a stack or their version. */
 const NAMES_ERROR = /\b(\w*(Error|Exception)|error|fatal|panic|denied|not found|cannot)\b/i;
 
+/** npm ends a failure with the place of its log, and begins it with codes. */
+const REASON_OF_NPM = /^npm (?:error|ERR!) (?!code |errno |syscall |path |A complete log )/;
+
 function lineOfCause(text: string): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('at '));
-  return lines.findLast((line) => NAMES_ERROR.test(line)) ?? lines.at(-1) ?? '';
+  return (
+    lines.find((line) => REASON_OF_NPM.test(line)) ??
+    lines.findLast((line) => NAMES_ERROR.test(line)) ??
+    lines.at(-1) ??
+    ''
+  );
 }
 
 function createByteTail(maxBytes: number): { push(chunk: Buffer): void; text(): string } {

@@ -35,7 +35,7 @@ export function knownAgents(catalog: AgentCatalog, configured: readonly AgentDef
 }
 
 export interface AgentToolsTiming {
-  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 10 000. */
+  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 20 000, since a first `npx` downloads its server. */
   readonly patienceMs?: number;
   /** Milliseconds between two reads. Default: 200. */
   readonly pollMs?: number;
@@ -47,7 +47,7 @@ export interface AgentToolsTiming {
  */
 export function agentTools(
   catalog: Pick<ToolCatalog, 'read'>,
-  { patienceMs = 10_000, pollMs = 200 }: AgentToolsTiming = {},
+  { patienceMs = 20_000, pollMs = 200 }: AgentToolsTiming = {},
 ): (agent: Pick<AgentDefinition, 'tools'>, tenant?: string) => Promise<ListedTool[]> {
   const listed = recent(() => catalog.read());
   return async ({ tools: patterns }, tenant = DEFAULT_TENANT) => {

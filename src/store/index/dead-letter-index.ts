@@ -94,8 +94,9 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
     async expire(retentionMs: (tenant: string) => number): Promise<void> {
       for (const tenant of await tenants()) await expireOf(tenant, retentionMs(tenant));
     },
-    /** The number over all tenants. */
-    async size(): Promise<number> {
+    /** Number of the tenant's entries. Default: of all tenants. */
+    async size(tenant?: string): Promise<number> {
+      if (tenant !== undefined) return sizeOf(tenant);
       const sizes = await Promise.all((await tenants()).map(sizeOf));
       return sizes.reduce((sum, size) => sum + size, 0);
     },

@@ -204,12 +204,15 @@ async function recordEnd(
   const content = result.ok ? made.content : undefined;
   const { contentCharacters } = parts.limits;
   const beside = { content, contentCharacters, ...(full.ok ? { payload: full.payload } : {}) };
-  const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside);
   const status = result.ok ? 'succeeded' : 'failed';
   // The models have answered a tool that failed afterwards.
   const isUsed = result.ok || envelope.directive.type === 'tool_exec';
-  const used = isUsed ? usageSignals(claimed, made) : [];
-  const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
+  // Made in the order of the log, so that their times have it too.
+  const signals = [
+    ...rejectedSignals(parts, claimed, made),
+    ...(isUsed ? usageSignals(claimed, made) : []),
+    terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside),
+  ];
   const leavesTask = leavesItsTask(made);
   const withJob = claimed.held?.end;
   const failure = result.ok ? '' : failureText(result.error);

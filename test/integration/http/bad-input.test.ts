@@ -311,6 +311,7 @@ describe('dead letters', () => {
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
     ['type=timeout', 'type'],
+    ['order=lane', 'order'],
     [`lane=${'x'.repeat(129)}`, 'lane'],
   ])('?%s is refused at its parameter', async (query, path) => {
     const response = await fetch(`${service.url}/v1/dead-letters?${query}`);

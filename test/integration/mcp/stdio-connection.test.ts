@@ -188,7 +188,15 @@ test('a call that ends while its server is still starting says so, since when, w
   const npx = join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'npx');
   await writeFile(npx, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
   const transport = { kind: 'stdio', command: npx, args: [], env: {} } as const;
-  const { call } = openPool({ name: 'downloading', transport });
+  const { call, logs, pool } = openPool({ name: 'downloading', transport });
+  // Issue 36: the log of `adjutant up` was silent meanwhile.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  pool.start();
+  vi.advanceTimersByTime(5_000);
+  vi.useRealTimers();
+  expect(logs.find(({ message }) => message === 'MCP server is still starting')?.fields).toMatchObject({
+    reason: expect.stringMatching(/at its first start npx downloads it, which may take minutes$/),
+  });
   const failed = failureOf(await call('echo', {}, { timeoutMs: 1, maxTotalMs: 1 }));
   expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
   expect(failed.error.message).toMatch(

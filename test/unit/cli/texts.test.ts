@@ -460,6 +460,11 @@ describe('the findings', () => {
     expect(findings[1]?.says).toMatch(/\bc$/);
     for (const { fix } of findings) expect(fix).toBeTruthy();
     expect(workerFindings([ready], ['a'])).toMatchObject([{ subject: 'workers', ok: true, fix: null }]);
+    // Its first start may download it: no fault of the machine.
+    const starting = { ...server, name: 'a', status: 'connecting' } as const;
+    expect(workerFindings([starting], ['a'])).toMatchObject([
+      { says: 'report that the server a is connecting', ok: true, fix: expect.stringMatching(/^Wait: /) },
+    ]);
   });
 
   test('of the roles say which has no process, and which lane with work no process serves', () => {

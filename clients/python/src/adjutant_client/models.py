@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f2de8daf3603225118b8134e08f91a6daf74c66d650f460a9af4a4e81e379e24
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 54d83ed66c4031f89e64f5c1eb776910ced3e51288be5bcb5e9452a13534ed10
 
 from __future__ import annotations
 
@@ -1134,7 +1134,7 @@ class RequestViewDirectivesItem(Model):
     """
     failures: int
     """
-    Number of failed attempts.
+    Number of failed attempts that were retried, or will be.
     """
     redeliveries: int
     """
@@ -6992,7 +6992,7 @@ class DirectiveView(Model):
     """
     failures: int
     """
-    Number of failed attempts.
+    Number of failed attempts that were retried, or will be.
     """
     redeliveries: int
     """

@@ -145,7 +145,8 @@ export function createToolSearch({ tools, mayCall }: ToolSearchOptions): ToolSea
       name === FIND ? find(given) : name === DESCRIBE ? describe(given) : null,
     inner(params) {
       if (params.name !== CALL) return params;
-      const { name, arguments: given, ...others } = params.arguments ?? {};
+      // A directive of the HTTP API calls it `tool_name`, and models that know that write it here.
+      const { tool_name: named, name = named, arguments: given, ...others } = params.arguments ?? {};
       const args = argumentsOf(given);
       if (typeof name === 'string' && name !== '' && args !== null && Object.keys(others).length === 0)
         return { name: name.slice(0, MOST_NAME_CHARACTERS), arguments: args };

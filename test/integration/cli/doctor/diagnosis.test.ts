@@ -1,6 +1,9 @@
 /** The doctor's findings about real servers, working and broken: each fault with its cause and a fix.
  *  It must never leave a server's process behind. */
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { parseConfig } from '../../../../src/config/config.ts';
 import { examineRedis, examineServers } from '../../../../src/cli/doctor/diagnosis.ts';
@@ -106,6 +109,24 @@ describe('an MCP server', () => {
 
   test('that starts slowly is waited for', async () => {
     expect(await examine(command(slowly(modernPeer(), 3)))).toMatchObject({ ok: true });
+  });
+
+  // Issue 36: after `adjutant init` doctor was silent for 30 s, and then failed, while npx downloaded the servers.
+  test('that is still downloaded is named after five seconds, with the command that downloads it', async () => {
+    const npx = join(await mkdtemp(join(tmpdir(), 'adjutant-doctor-')), 'npx');
+    await writeFile(npx, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const lines: string[] = [];
+    const interrupt = new AbortController();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const examined = examine(
+      { command: npx },
+      { interrupt: interrupt.signal, onSlow: (line) => lines.push(line) },
+    );
+    vi.advanceTimersByTime(5_000);
+    vi.useRealTimers();
+    interrupt.abort();
+    await examined;
+    expect(lines).toEqual(['server it is still starting: at its first start npx downloads it']);
   });
 
   test('is left without a process', async () => {

@@ -75,17 +75,19 @@ describe('a change of the keys', () => {
     const { connection, records, log, names } = installation();
     const keys = service({ records, log });
     const { id } = await asCaller(async () => keys.create(KEY));
-    await keys.create(KEY);
+    const first = await keys.create(KEY);
     await asCaller(async () => keys.revoke(id));
     const { entries } = await keys.audit({});
     expect(entries.map(({ action, target, by }) => [action, target, by.id])).toEqual([
       ['revoke_key', id, 'ab'],
+      // The first key of a newcomer was missing: it is made where no key is required.
+      ['create_key', first.id, 'none'],
       ['create_key', id, 'ab'],
     ]);
     expect(await connection.pttl(names.audit('default').changes)).toBeGreaterThan(0);
     // What is refused, or repeated, is not noted.
     await expect(asCaller(async () => keys.revoke(id))).rejects.toThrow(DirectiveRefused);
-    expect((await keys.audit({})).entries).toHaveLength(2);
+    expect((await keys.audit({})).entries).toHaveLength(3);
   });
 
   test('decided over keys that have changed since is decided again: one of two last admins stays', async () => {

@@ -114,7 +114,11 @@ test('a session is closed when it is not used', async () => {
 
 test('what names no session begins one, or is refused', async () => {
   const sessions = openSessions();
-  expect((await ask(sessions, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(400);
+  const refused = await ask(sessions, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  expect([refused.status, await refused.text()]).toEqual([
+    400,
+    expect.stringContaining('`initialize` first'),
+  ]);
   expect(await statusOf(sessions, 'made-up')).toBe(404);
 });
 

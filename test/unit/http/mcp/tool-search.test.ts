@@ -178,6 +178,9 @@ describe('a call through call_tool', () => {
   test('is the call that it names, also with its arguments as a text', () => {
     const call = { name: 'slack__slack_post_message', arguments: { text: 'hi' } };
     expect(search.inner({ name: 'call_tool', arguments: call })).toEqual(call);
+    // The name of the same member in a directive, which models write, too.
+    const { name, ...rest } = call;
+    expect(search.inner({ name: 'call_tool', arguments: { ...rest, tool_name: name } })).toEqual(call);
     expect(search.inner({ name: 'call_tool', arguments: { ...call, arguments: '{"text":"hi"}' } })).toEqual(
       call,
     );

@@ -52,3 +52,18 @@ test('the line of the cause is the one that names an error, not the stack or the
   tail.push(Buffer.from(said.join('\n')));
   expect(tail.lineOfCause()).toBe("Error: Cannot find module '/x/nothere.js'");
 });
+
+// Issue 36: "A complete log of this run can be found in …" was all that a newcomer without a network read.
+test('the line of the cause is the reason that npm names, not its codes or the place of its log', () => {
+  const tail = createOutputTail({ onLine: () => {} });
+  const said = [
+    'npm error code ENOTFOUND',
+    'npm error syscall getaddrinfo',
+    'npm error errno ENOTFOUND',
+    'npm error network request to https://registry.npmjs.org/server failed, reason: getaddrinfo ENOTFOUND',
+    'npm error network This is a problem related to network connectivity.',
+    'npm error A complete log of this run can be found in: /home/a/.npm/_logs/debug-0.log',
+  ];
+  tail.push(Buffer.from(`${said.join('\n')}\n`));
+  expect(tail.lineOfCause()).toBe(said[3]);
+});
