@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f2de8daf3603225118b8134e08f91a6daf74c66d650f460a9af4a4e81e379e24
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 23011905bb905bb5a3aed6c29f06ef38041e0f921a5571bf9f823e125e68f51f
 
 from __future__ import annotations
 
@@ -4653,6 +4653,10 @@ class EmitToolResult(Model):
     tool_name: str
     """
     Name of the tool, `tool` or `server.tool`.
+    """
+    arguments: dict[str, Any] | None = None
+    """
+    Arguments of the call that the result answers. Default: unknown.
     """
     result: EmitToolResultResultSucceeded | EmitToolResultResultFailed
     """
