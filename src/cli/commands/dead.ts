@@ -171,10 +171,10 @@ async function report(
   const found = redrive.found ?? [];
   const refs = json ? [] : [...redrive.redriven.map(({ from }) => from), ...found];
   const known = await remarksOf(refs, client);
-  const remark = (ref: Ref): string => known.remarks.get(nameOf(ref)) ?? '';
+  const remark = (ref: Ref): string[] => known.remarks.get(nameOf(ref)) ?? [];
   const rows = [
-    ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, remark(from)]),
-    ...found.map((ref) => [nameOf(ref), 'would be redriven', remark(ref)]),
+    ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...remark(from)]),
+    ...found.map((ref) => [nameOf(ref), 'would be redriven', ...remark(ref)]),
   ];
   if (json) return terminal.out(JSON.stringify(redrive));
   terminal.rows(rows);
@@ -199,12 +199,12 @@ const nameOf = ({ request_id, id }: Ref): string => `${request_id}/${id}`;
 async function remarksOf(
   refs: readonly Ref[],
   client: Pick<DirectiveClient, 'directive' | 'request'>,
-): Promise<{ remarks: ReadonlyMap<string, string>; resumable: readonly string[] }> {
+): Promise<{ remarks: ReadonlyMap<string, string[]>; resumable: readonly string[] }> {
   const read = refs.slice(0, MOST_READ).map(async (ref) => {
     const view = await client.directive(ref.request_id, ref.id).catch(() => null);
     const isStep = view?.directive.metadata?.['run_id'] === ref.request_id;
     const remarks = [...(mayHaveHappened(view?.result?.data) ? [REPEATS] : []), ...(isStep ? [ALONE] : [])];
-    return { ref, isStep, remark: remarks.join('; ') };
+    return { ref, isStep, remark: remarks.length === 0 ? [] : [remarks.join('; ')] };
   });
   const known = await Promise.all(read);
   const ofRuns = [...new Set(known.flatMap(({ ref, isStep }) => (isStep ? [ref.request_id] : [])))];
