@@ -285,9 +285,10 @@ interface Ended {
 
 /** `failed`: the ends of directives that failed. Questions of tools come with their own commands. */
 export function nextCommands(
-  { request_id, run, directives }: RequestView,
+  { request_id, run, directives, archived }: RequestView,
   failed: readonly Ended[],
 ): string[] {
+  if (archived === true) return againCommands(request_id, run, failed);
   const decisions = (run?.waiting_for ?? []).flatMap(({ kind, id }) =>
     kind === 'approval' || kind === 'budget' ? decisionCommands(request_id, id) : [],
   );
@@ -301,6 +302,13 @@ export function nextCommands(
       return `${ADJUTANT} dead redrive ${request_id}/${shellWord(id)}${remark}`;
     });
   return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
+}
+
+/** Redis no longer holds a run to resume, nor a directive to redrive. */
+function againCommands(requestId: string, run: RequestView['run'], failed: readonly Ended[]): string[] {
+  const again = `${ADJUTANT} again ${requestId}`;
+  if (run !== undefined) return isResumable(run) ? [again] : [];
+  return failed.slice(0, MOST_COMMANDS).map(({ id }) => `${again} ${shellWord(id)}`);
 }
 
 /** Attempted directives that ended in an error no caller asked for. */
