@@ -6,11 +6,14 @@ import './key-list.css';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'filter'],
-  ['Ctrl K', 'go to a page or an id'],
+  ['Ctrl K', 'search requests, tools, agents, schedules'],
   ['j k ↓ ↑', 'next, previous row'],
   ['Enter Esc', 'open, back'],
   ['x Shift x', 'select a row, a range'],
-  ['g then o r a d t e', 'overview, requests, approvals, dead letters, tools, agents'],
+  [
+    'g then o r a d i s t e',
+    'overview, requests, approvals, dead letters, statistics, schedules, tools, agents',
+  ],
   ['c', 'copy the id or the link'],
   ['+ - 0', 'timeline: zoom in, out, fit'],
   ['Shift ← →', 'timeline: pan'],
