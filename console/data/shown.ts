@@ -22,6 +22,13 @@ function formatsIn(timeZone: string | undefined) {
   const two = '2-digit';
   return {
     clock: new Intl.DateTimeFormat('en-GB', { hour: two, minute: two, second: two, ...zone }),
+    precise: new Intl.DateTimeFormat('en-GB', {
+      hour: two,
+      minute: two,
+      second: two,
+      fractionalSecondDigits: 3,
+      ...zone,
+    }),
     day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...zone }),
     date: new Intl.DateTimeFormat('en-CA', { ...zone }),
   };
@@ -41,6 +48,13 @@ export function clockText(instant: string, now: number = Date.now()): string {
   const { clock, day, date } = FORMATS[shownIn];
   const time = `${clock.format(at)}${shownIn === 'utc' ? 'Z' : ''}`;
   return date.format(at) === date.format(now) ? time : `${day.format(at)} ${time}`;
+}
+
+/** The time with milliseconds in the chosen zone, without the day. */
+export function preciseClockText(instant: string): string {
+  const at = new Date(instant);
+  if (Number.isNaN(at.getTime())) return instant;
+  return `${FORMATS[shownIn].precise.format(at)}${shownIn === 'utc' ? 'Z' : ''}`;
 }
 
 export function instantTitle(instant: string): string {

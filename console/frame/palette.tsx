@@ -120,7 +120,7 @@ function choicesOf(text: string, found: Search | undefined): Choice[] {
     ...places,
     ...requests.map(({ request_id: id, text: question, status, created_at: at }): Choice => {
       const title = question === '' ? id : question.slice(0, LONGEST_TEXT);
-      const note = `${shortId(id, 24)} · ${clockText(at)}`;
+      const note = `${shortId(id, 18)} · ${clockText(at)}`;
       return { to: `/requests/${encodeURIComponent(id)}`, kind: 'request', text: title, note, status };
     }),
     ...tools.map(({ name, title }): Choice => {

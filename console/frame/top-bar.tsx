@@ -39,6 +39,9 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
   );
 }
 
+/** Names of the pages that the navigation lacks. */
+const OTHERS: Readonly<Record<string, string>> = { compare: 'Compare', differences: 'Compare values' };
+
 /** The place, and what of it is shown. */
 function Trail() {
   const { pathname } = useLocation();
@@ -52,7 +55,9 @@ function Trail() {
         </>
       )}
       <span className="trail-here">
-        {rest.length === 0 ? (place?.text ?? '') : rest.map((part) => <Part key={part}>{part}</Part>)}
+        {rest.length === 0
+          ? (place?.text ?? OTHERS[first] ?? '')
+          : rest.map((part) => <Part key={part}>{part}</Part>)}
       </span>
     </div>
   );

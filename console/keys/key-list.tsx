@@ -7,7 +7,7 @@ import './key-list.css';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'filter'],
-  ['Ctrl K', 'search'],
+  ['Ctrl K', 'search requests, tools, agents, schedules'],
   ['j k ↓ ↑', 'next, previous row'],
   ['Enter', 'open'],
   ['Esc', 'close the step, or go back; clear the selection'],

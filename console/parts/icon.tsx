@@ -10,6 +10,7 @@ const PATHS = {
   queue: 'M4 8h8',
   warn: 'M8 3l5.5 10h-11zM8 7v3M8 11.6v.1',
   unknown: 'M6 6.2a2 2 0 1 1 2.6 1.9c-.5.2-.6.6-.6 1.2M8 11.6v.1',
+  differs: 'M3.5 6h9M3.5 10h9M10.5 3l-5 10',
   home: 'M2.5 7.5L8 3l5.5 4.5V13h-4V9.5h-3V13h-4z',
   chart: 'M3 13V8M6.500 13V4M10 13V9.500M13 13V6',
   list: 'M3 4h10M3 8h10M3 12h10',

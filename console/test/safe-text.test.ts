@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { denseTaker } from '../data/dense.ts';
 import { safePieces, safeText } from '../data/safe-text.ts';
-import { clockText, durationText, moneyText, shortId } from '../data/shown.ts';
+import { clockText, durationText, moneyText, preciseClockText, shortId, showInZone } from '../data/shown.ts';
 import type { Signal } from '../../src/contract/signal/signal.ts';
 
 test.each([
@@ -60,4 +60,14 @@ test('numbers keep what counts', () => {
   expect([0, 0.000_42, 0.0412, 12.345].map(moneyText)).toEqual(['$0', '$0.000420', '$0.0412', '$12.35']);
   expect(shortId('01a2055f-f361-7286-978c-2f896594181e')).toBe('01a2055f-…6594181e');
   expect(clockText('no instant')).toBe('no instant');
+});
+
+// Issue 35, point 14: one choice of the zone holds for every time that the pages show.
+test('times are in UTC where that is chosen, those of signals too', () => {
+  const instant = '2026-11-28T00:09:00.011Z';
+  showInZone('utc');
+  expect(clockText(instant, Date.parse(instant))).toBe('00:09:00Z');
+  expect(preciseClockText(instant)).toBe('00:09:00.011Z');
+  showInZone('');
+  expect(preciseClockText(instant)).not.toContain('Z');
 });

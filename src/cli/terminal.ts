@@ -150,3 +150,9 @@ export function oneLine(text: string, limit = 160): string {
   const line = printable(text.replaceAll(/\s+/g, ' ').trim());
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }
+
+/** Text as one word of a shell. */
+export function shellWord(id: string): string {
+  const shown = oneLine(id, 128);
+  return /^[\w.:@%+=/~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
+}

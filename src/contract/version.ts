@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '455f2ce7729bf685964e8c03a38d9a4c125458eecd9d45efe08056c1e42ae770';
+export const CONTRACT_SHA256 = '225579d0f726efdecb73f6548fc4f33ee32f0f9cb0ec4674cde3c5019cba4130';

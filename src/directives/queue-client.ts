@@ -54,7 +54,7 @@ import { notAWorker, unknownDirective, unknownRequest, unknownWorker } from './r
 import type { GateLooks } from '../queue/gate-waits.ts';
 import { type ChangeInGate, createPrioritize } from './change/prioritize.ts';
 import { createScore } from './change/score.ts';
-import { type FindArchived, type Reads, withArchived } from './read/archived-reads.ts';
+import { type FindArchived, type Reads, refusingArchived, withArchived } from './read/archived-reads.ts';
 import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
@@ -230,9 +230,10 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
     redrive: async (which, { signal } = {}) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
-      return whileAvailable(() =>
+      const redrive = await whileAvailable(() =>
         parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
       );
+      return parts.archived === undefined ? redrive : refusingArchived(redrive, reads.request);
     },
     lanes: () =>
       whileAvailable(() =>

@@ -75,7 +75,8 @@ describeInBrowser('after a run', () => {
       model_call: { max_retries: 0 },
     };
     const peer = ownServerEntry('legacy-peer.ts');
-    const mcpServers = { peer, guarded: { ...peer, approve: ['*'] } };
+    const asking = { ...ownServerEntry('asking-peer.ts'), questions: true };
+    const mcpServers = { peer, guarded: { ...peer, approve: ['*'] }, asking };
     return startService({
       redisUrl: redis.url,
       config: { mcpServers, providers: { main }, agents: { clerk }, archive: { folder: folder.path } },
@@ -249,7 +250,7 @@ describeInBrowser('after a run', () => {
     await using shown = await browser.open(service.url, '/requests/held', PHONE);
     const { page } = shown;
     await page
-      .getByRole('region', { name: 'Approval of call' })
+      .getByRole('region', { name: 'Approval of guarded.say' })
       .getByText('Arguments: {"texts":["hi"]}')
       .waitFor();
     await page.getByRole('button', { name: 'Approve…' }).click();
@@ -435,5 +436,27 @@ describeInBrowser('after a run', () => {
     expect(await failure(page).getByRole('button', { name: 'Resume…' }).isDisabled()).toBe(true);
     expect(await failure(page).getByRole('button', { name: 'Run again…' }).isDisabled()).toBe(false);
     await expectAccessible(page);
+  });
+
+  // Issue 35, points 8 and 9.
+  test('a question of a tool is answered in a form that its schema makes', async () => {
+    const { request_id: id } = await client.submit({
+      type: 'tool_exec',
+      tool_name: 'asking.book',
+      arguments: { label: 'form' },
+    });
+    await using shown = await browser.open(service.url, `/requests/${id}`, WIDE);
+    const { page } = shown;
+    const question = page.getByRole('region', { name: 'Question of a tool' });
+    await question.getByLabel('Seats').fill('many');
+    await question.getByRole('button', { name: 'Answer' }).click();
+    await question.getByText('must be a number').waitFor();
+    await expectAccessible(page);
+    await question.getByLabel('Seats').fill('3');
+    await question.getByRole('button', { name: 'Answer' }).click();
+    await eventually(async () => (await client.request(id))?.status).toBe('closed');
+    expect((await client.page(id)).signals.at(-1)?.data).toMatchObject({
+      result: { ok: true, payload: '{"window":true,"seats":3}' },
+    });
   });
 });

@@ -46,6 +46,7 @@ async function configure(): Promise<object> {
   const echo = { id: 'call_echo', name: 'peer_echo', arguments: '{"said":"hi"}' };
   script('sum and echo', [add, echo], ANSWER);
   script('sum with leave', [add], 'Done with leave.');
+  script('another sum', [{ ...add, arguments: '{"a":2,"b":4}' }], 'Another sum.');
   script('wait for ever', [{ id: 'call_wait', name: 'peer_wait', arguments: '{}' }], 'It came back.');
   const error = { message: 'No such key', type: 'authentication_error' };
   mock.onMessage('forbidden', { error, status: 401 });
@@ -167,6 +168,10 @@ describe('a question', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed \w+: .*No such key/m);
     expect((await cli('get', 'refused')).code).toBe(1);
+    // Issue 35, point 3: a redrive of a step says that it repeats the call alone, and names the resume.
+    const dry = await cli('dead', 'redrive', 'refused/model-1', '--dry-run');
+    expect(dry.stdout).toMatch(/^refused\/model-1 +would be redriven +repeats the call alone/m);
+    expect(dry.stderr).toContain('adjutant resume refused');
     expect((await cli('ask', 'forbidden', '--json')).code).toBe(1);
   });
 
@@ -272,6 +277,7 @@ describe('again and fork', () => {
     ]);
     const view = requestViewSchema.parse(JSON.parse((await cli('get', 'first', '--json')).stdout));
     expect(view.descendants).toEqual(['second', 'third']);
+    expect((await cli('get', 'first')).stdout).toMatch(/run again or forked as\n +second\n +third$/m);
     const none = await run(['fork', 'first', '--at', '9']);
     expect(none.code).not.toBe(0);
     expect(none.stderr).toMatch(/has no turn 9: its model was called 2 times/);
@@ -286,6 +292,26 @@ describe('again and fork', () => {
     const types = view.directives.map(({ type }) => type);
     expect(types.filter((type) => type === 'emit_tool_result')).toHaveLength(2);
     expect(types).not.toContain('tool_exec');
+    // A case of the fork has the calls that the record answered: without them it could not be replayed.
+    const lines = (await cli('record', 'dried')).stdout.trim().split('\n');
+    const recorded = lines.map((line) => JSON.parse(line) as { kind: string; arguments?: unknown });
+    expect(recorded.filter(({ kind }) => kind === 'call').map((call) => call.arguments)).toEqual([
+      { a: 2, b: 3 },
+      { said: 'hi' },
+    ]);
+    expect((await cli('diff', 'made', 'dried')).stdout).not.toMatch(/^ +- peer\./m);
+  });
+
+  // Issue 35, point 5: a `once` call that the original has not made asks a person, unless `--act` lets it act.
+  test('of a call of a `once` tool that is not recorded asks a person, or makes it with --act', async () => {
+    await cli('ask', 'sum with leave', '--request', 'added');
+    for (const [id, flags, status] of [
+      ['asks', [], /run waiting/],
+      ['acts', ['--act', '--model', 'mock:other', '--prompt', 'Be brief.'], /run completed/],
+    ] as const) {
+      await cli('fork', 'added', '--at', '1', '--say', 'another sum', ...flags, '--request', id);
+      await eventually(async () => (await cli('get', id)).stdout).toMatch(status);
+    }
   });
 });
 

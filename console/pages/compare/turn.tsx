@@ -19,11 +19,12 @@ export function Turn({ turn, sides }: TurnProps) {
   const [isOpen, open] = useState(false);
   const { a, b } = turn;
   const differences = differencesOf(turn);
+  const isShared = turn.taken_over === true;
   return (
     <details className="compare-turn" onToggle={({ currentTarget }) => open(currentTarget.open)}>
       <summary>
-        <span className={differences.length === 0 ? 'compare-same' : 'compare-other'}>
-          <Icon name={differences.length === 0 ? 'check' : 'unknown'} />
+        <span className={differences.length === 0 || isShared ? 'compare-same' : 'compare-other'}>
+          <Icon name={differences.length === 0 || isShared ? 'check' : 'differs'} />
         </span>
         <b>{a !== null && b !== null && a !== b ? `Turns ${a} and ${b}` : `Turn ${a ?? b}`}</b>
         <span>

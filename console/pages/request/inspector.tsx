@@ -99,11 +99,19 @@ function approvalsOf({ run, directives }: RequestView, signals: readonly Signal[
   const ofServers = directives.flatMap(({ id, inputs = [] }) =>
     inputs
       .filter(({ key }) => key === APPROVAL_KEY)
-      .map(({ message, deadline_at: until }) => {
-        return { callId: id, isEditable: false, name: id, until, reason: message, arguments: undefined };
+      .map(({ input_id: inputId, message, deadline_at: until }) => {
+        const name = askingTool(signals, inputId) ?? id;
+        return { callId: id, isEditable: false, name, until, reason: message, arguments: undefined };
       }),
   );
   return [...ofRun, ...ofServers];
+}
+
+/** null: the signal is not read yet. */
+function askingTool(signals: readonly Signal[], inputId: string): string | null {
+  for (const { type, data } of signals)
+    if (type === 'ai.tool.input_requested' && data.input_id === inputId) return data.tool_name;
+  return null;
 }
 
 function SignalFacts({ signal }: { signal: Signal }) {

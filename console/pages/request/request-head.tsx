@@ -216,6 +216,8 @@ function stateOf(view: RequestView, now: number): string {
 
 function waitText({ kind, name, id }: RunWait): string {
   if (kind === 'turn' && name === 'singleton') return `the end of ${id}`;
+  // A model call without a name of its own has that of its type.
+  if (kind === 'model' && name?.startsWith('llm_') === true) return 'the model';
   return name === undefined ? kind : `${kind} of ${name}`;
 }
 

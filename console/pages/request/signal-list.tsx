@@ -3,7 +3,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useDeferredValue, useEffect, useRef, useState } from 'react';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
-import { countText } from '../../data/shown.ts';
+import { countText, preciseClockText } from '../../data/shown.ts';
 import { useUrlState } from '../../data/url-state.ts';
 import type { SignalLog } from '../../data/use-signals.ts';
 import { useKeys } from '../../keys/keymap.ts';
@@ -144,7 +144,7 @@ function Line({ signal }: { signal: Signal }) {
   return (
     <>
       <span className="signal-number">{signal.sequence}</span>
-      <span className="signal-time">{timeOf(signal.time)}</span>
+      <span className="signal-time">{preciseClockText(signal.time)}</span>
       <span className={`signal-type signal-${tone}`}>
         <Text>{signal.type}</Text>
       </span>
@@ -163,16 +163,4 @@ function toneOf({ type, data }: Signal): string {
   if (result?.ok === false || type === 'ai.request.failed' || type === 'ai.request.error') return 'bad';
   if (type === 'ai.tool.approval_requested' || type === 'directive.waiting') return 'wait';
   return 'plain';
-}
-
-const CLOCK = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-});
-
-function timeOf(instant: string): string {
-  const at = new Date(instant);
-  return Number.isNaN(at.getTime()) ? instant : CLOCK.format(at);
 }

@@ -77,9 +77,10 @@ const STUB = 2.5;
 
 function Track({ row, scale, view, track, now }: TimelineRowProps): ReactNode {
   const shown = row.segments.map((segment) => placed(segment, (at) => percentOf(scale, view, at), now));
-  const end = Math.max(0, ...shown.map(({ left, width }) => left + width));
-  // What ended as it was accepted has no bars.
-  const start = shown.length === 0 ? 0 : Math.min(100, ...shown.map(({ left }) => left));
+  // A directive that ended as it was accepted has no bars.
+  const accepted = clip(percentOf(scale, view, row.from));
+  const end = shown.length === 0 ? accepted : Math.max(0, ...shown.map(({ left, width }) => left + width));
+  const start = shown.length === 0 ? accepted : Math.min(100, ...shown.map(({ left }) => left));
   const away = start >= 100 ? 'later' : end <= 0 && shown.length > 0 ? 'earlier' : null;
   const place = labelPlace({ start, end, letters: row.label.length, track });
   const isLow = place.side === 'below' && away === null;

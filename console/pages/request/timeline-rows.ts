@@ -97,7 +97,9 @@ function directiveRow(requestId: string, directive: TimelineDirective, level: nu
   ].sort((left, right) => startOf(left) - startOf(right));
   const from = Math.min(Date.parse(accepted), ...segments.map(startOf).filter(Number.isFinite));
   const until = ended === null ? null : Date.parse(ended);
-  const took = durationText(Math.max(0, (until ?? now) - dueOf(directive, from)));
+  const took = type.startsWith('emit_tool_')
+    ? 'not called'
+    : durationText(Math.max(0, (until ?? now) - dueOf(directive, from)));
   const notes = [attemptsText(directive), lostText(directive), error];
   const label = beginText(directive) ?? [took, ...notes.filter((part) => part !== null)].join(' · ');
   const key = `${requestId}/${id}`;

@@ -43,7 +43,7 @@ export function ToolForm({ tool, first, onCalled }: ToolFormProps) {
 
   return (
     <form className="tools-form" noValidate onSubmit={press}>
-      {form.json === null ? <Fields form={form} /> : <Whole form={form} text={form.json} />}
+      <FormBody form={form} label="Arguments as JSON" none="The tool takes no arguments." />
       <Actions form={form} tool={tool} isPending={submission.isPending} />
       {error !== null && (
         <ErrorBanner error={error} {...(error instanceof NoAnswer ? { onRetry: () => press() } : {})} />
@@ -61,11 +61,25 @@ export function ToolForm({ tool, first, onCalled }: ToolFormProps) {
   );
 }
 
-function Fields({ form }: { form: FormState }) {
+interface FormBodyProps {
+  readonly form: FormState;
+  /** Name of the field for the whole value. */
+  readonly label: string;
+  /** Text where the schema has no member. */
+  readonly none: string;
+}
+
+/** The fields of a schema, or its whole value as JSON. */
+export function FormBody({ form, label, none }: FormBodyProps) {
+  if (form.json === null) return <Fields form={form} none={none} />;
+  return <Whole form={form} text={form.json} label={label} />;
+}
+
+function Fields({ form, none }: Pick<FormBodyProps, 'form' | 'none'>) {
   const general = faultAt(form.faults, []);
   return (
     <>
-      {form.fields.length === 0 && <p className="muted">The tool takes no arguments.</p>}
+      {form.fields.length === 0 && <p className="muted">{none}</p>}
       {form.fields.map((field) => (
         <FormFieldView
           key={field.name}
@@ -81,11 +95,11 @@ function Fields({ form }: { form: FormState }) {
   );
 }
 
-function Whole({ form, text }: { form: FormState; text: string }) {
+function Whole({ form, text, label }: Pick<FormBodyProps, 'form' | 'label'> & { readonly text: string }) {
   return (
     <div className="tools-whole">
       <TextAreaField
-        label="Arguments as JSON"
+        label={label}
         error={wholeFault(form.faults)}
         value={text}
         onChange={(event) => form.writeJson(event.target.value)}

@@ -89,13 +89,14 @@ export function embedDirective(run: Run, call: EmbedCall): Directive {
 /** Answers the call with the result that the record of a fork has, and names where it comes from. */
 export function recordedDirective(
   run: Run,
-  { id, tool_name, metadata }: ToolCallDirective,
+  { id, tool_name, metadata, arguments: given = {} }: ToolCallDirective,
   { request_id, call_id, result, content }: KnownCall,
 ): Directive {
   const from_record = { request_id, call_id };
   return {
     type: 'emit_tool_result',
     tool_name,
+    arguments: given,
     result,
     content,
     ...identity(run, id, { ...metadata, from_record }),

@@ -10,7 +10,8 @@ import type { LaterIndex } from '../../store/index/later-index.ts';
 import type { SweepIndex } from '../../store/index/sweep-index.ts';
 import type { Announcement } from '../../store/request/journal.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../../queue/entrance.ts';
-import { ASK_SUBJECT, askAnnouncement, type CallNotice } from '../../directives/sweep/notice.ts';
+import { ASK_SUBJECT } from '../../contract/signal/webhook.ts';
+import { askAnnouncement, type CallNotice } from '../../directives/sweep/notice.ts';
 import {
   announcementsOf,
   callEnded,

@@ -8,6 +8,7 @@ import { ADJUTANT } from '../command-name.ts';
 import { examples } from '../examples.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import { filterHints } from '../failure-lines.ts';
+import { isResumable } from '../following/run-lines.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { defaultVerb, OF_TENANT, wholeNumber } from '../options/option-values.ts';
 import { instantText } from '../table.ts';
@@ -172,14 +173,16 @@ async function report(
 ): Promise<void> {
   const found = redrive.found ?? [];
   const refs = json ? [] : [...redrive.redriven.map(({ from }) => from), ...found];
-  const uncertain = await uncertainOf(refs, client);
-  const repeats = (name: string): string[] => (uncertain.has(name) ? [REPEATS] : []);
+  const known = await remarksOf(refs, client);
+  const remark = (ref: Ref): string[] => known.remarks.get(nameOf(ref)) ?? [];
   const rows = [
-    ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...repeats(nameOf(from))]),
-    ...found.map((ref) => [nameOf(ref), 'would be redriven', ...repeats(nameOf(ref))]),
+    ...redrive.redriven.map(({ from, to }) => [nameOf(from), '→', to.id, ...remark(from)]),
+    ...found.map((ref) => [nameOf(ref), 'would be redriven', ...remark(ref)]),
   ];
   if (json) return terminal.out(JSON.stringify(redrive));
   terminal.rows(rows);
+  for (const id of known.resumable)
+    terminal.err(`the run of ${id} has ended; to continue it: ${ADJUTANT} resume ${id}`);
   for (const { request_id, id } of redrive.not_found) terminal.err(`no dead letter: ${request_id}/${id}`);
   for (const { from, code, detail } of redrive.refused)
     terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);
@@ -195,16 +198,24 @@ const MOST_READ = 50;
 
 const nameOf = ({ request_id, id }: Ref): string => `${request_id}/${id}`;
 
-/** Their names; of the first fifty. */
-async function uncertainOf(
+/** Remarks by the names of the first fifty, and the requests among them whose ended run can be resumed. */
+async function remarksOf(
   refs: readonly Ref[],
-  client: Pick<DirectiveClient, 'directive'>,
-): Promise<ReadonlySet<string>> {
+  client: Pick<DirectiveClient, 'directive' | 'request'>,
+): Promise<{ remarks: ReadonlyMap<string, string[]>; resumable: readonly string[] }> {
   const read = refs.slice(0, MOST_READ).map(async (ref) => {
     const view = await client.directive(ref.request_id, ref.id).catch(() => null);
-    return mayHaveHappened(view?.result?.data) ? [nameOf(ref)] : [];
+    const isStep = view?.directive.metadata?.['run_id'] === ref.request_id;
+    const remarks = [...(mayHaveHappened(view?.result?.data) ? [REPEATS] : []), ...(isStep ? [ALONE] : [])];
+    return { ref, isStep, remark: remarks.length === 0 ? [] : [remarks.join('; ')] };
   });
-  return new Set((await Promise.all(read)).flat());
+  const known = await Promise.all(read);
+  const ofRuns = [...new Set(known.flatMap(({ ref, isStep }) => (isStep ? [ref.request_id] : [])))];
+  const runs = await Promise.all(ofRuns.map(async (id) => client.request(id).catch(() => null)));
+  return {
+    remarks: new Map(known.map(({ ref, remark }) => [nameOf(ref), remark])),
+    resumable: runs.flatMap((view) => (view?.run && isResumable(view.run) ? [view.request_id] : [])),
+  };
 }
 
 /** Whether the call may have reached the tool without an answer. */
@@ -220,3 +231,5 @@ export function mayHaveHappened(data: unknown): boolean {
 
 /** Printed beside each such dead letter that is redriven, or would be. */
 export const REPEATS = 'may have happened already: it is called again';
+
+const ALONE = 'repeats the call alone: the run does not read its answer';

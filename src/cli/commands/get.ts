@@ -22,6 +22,7 @@ import {
   elapsedMs,
   type EndedDirectives,
   engineAbsence,
+  isResumable,
   runLines,
   section,
 } from '../following/run-lines.ts';
@@ -29,11 +30,12 @@ import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { foreignRunLines, foreignRunOf } from '../following/foreign-run-lines.ts';
 import { noticeCells, noticeRows } from '../following/notice-lines.ts';
+import { decisionCommands } from '../following/approvals.ts';
 import { commandLines, questionLines } from '../following/questions.ts';
 import { gistOf, waitText, whyText } from '../following/signal-gist.ts';
 import { signalLine } from '../following/signal-lines.ts';
 import { table } from '../table.ts';
-import { cut, oneLine, type Style, type Terminal } from '../terminal.ts';
+import { cut, oneLine, shellWord, type Style, type Terminal } from '../terminal.ts';
 
 const MOST_ERRORS = 20;
 /** Columns of the indentation below a title. */
@@ -125,7 +127,10 @@ function requestLines(view: RequestView, terminal: Terminal, urgent: readonly st
   const trace = view.trace_url ?? view.trace_id;
   const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
   const asked = section('questions', view.directives.flatMap(inputLines), paint);
-  const notified = section('notified', table(noticeRows(view, paint)), paint);
+  const notified = [
+    ...section('run again or forked as', view.descendants ?? [], paint),
+    ...section('notified', table(noticeRows(view, paint)), paint),
+  ];
   if (view.run === undefined) return [...top, ...directives, ...asked, ...notified];
   return [
     ...top,
@@ -288,16 +293,12 @@ interface Ended {
 
 /** `failed`: the ends of directives that failed. Questions of tools come with their own commands. */
 export function nextCommands(
-  { request_id, run, directives }: RequestView,
+  { request_id, run, directives, archived }: RequestView,
   failed: readonly Ended[],
 ): string[] {
+  if (archived === true) return againCommands(request_id, run, failed);
   const decisions = (run?.waiting_for ?? []).flatMap(({ kind, id }) =>
-    kind === 'approval' || kind === 'budget'
-      ? [
-          `${ADJUTANT} approve ${request_id} ${word(id)}`,
-          `${ADJUTANT} deny ${request_id} ${word(id)} --reason '…'`,
-        ]
-      : [],
+    kind === 'approval' || kind === 'budget' ? decisionCommands(request_id, id) : [],
   );
   // A redrive of its steps would only repeat a call: the run would not go on.
   if (run !== undefined && isResumable(run))
@@ -306,14 +307,16 @@ export function nextCommands(
     .filter((each) => isDeadLetter(each, directives))
     .map(({ id, result }) => {
       const remark = mayHaveHappened(result.data) ? `  # ${REPEATS}` : '';
-      return `${ADJUTANT} dead redrive ${request_id}/${word(id)}${remark}`;
+      return `${ADJUTANT} dead redrive ${request_id}/${shellWord(id)}${remark}`;
     });
   return [...decisions, ...redrives].slice(0, MOST_COMMANDS);
 }
 
-/** A run that never began has nothing to go on from. */
-function isResumable({ status, started_at: startedAt }: NonNullable<RequestView['run']>): boolean {
-  return startedAt !== null && (status === 'failed' || status === 'cancelled' || status === 'timeout');
+/** Redis no longer holds a run to resume, nor a directive to redrive. */
+function againCommands(requestId: string, run: RequestView['run'], failed: readonly Ended[]): string[] {
+  const again = `${ADJUTANT} again ${requestId}`;
+  if (run !== undefined) return isResumable(run) ? [again] : [];
+  return failed.slice(0, MOST_COMMANDS).map(({ id }) => `${again} ${shellWord(id)}`);
 }
 
 /** Attempted directives that ended in an error no caller asked for. */
@@ -323,10 +326,4 @@ function isDeadLetter({ id, result }: Ended, all: readonly DirectiveSummary[]): 
   const error = isObject(ended) ? ended['error'] : null;
   const isCancelled = !isObject(error) || error['type'] === 'cancelled';
   return attempts > 0 && !isCancelled && redrivenAs(id, all) === null;
-}
-
-/** As one word of a shell. */
-function word(id: string): string {
-  const shown = oneLine(id, 128);
-  return /^[\w.:@%+=/~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
 }

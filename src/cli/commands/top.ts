@@ -84,13 +84,17 @@ const HEAD = [
   'ERRORS',
 ];
 
+/** Columns of scores, which are of no request alone. */
+const SCORE_HEAD = ['SCORES', 'MEAN', 'PASSED', 'FAILED'];
+
 function linesOf({ since, until, by, series, series_left_out: leftOut }: Stats): string[] {
-  const rows = series.map(({ name, total }) => [oneLine(name ?? 'all', LONGEST_NAME), ...cells(total)]);
+  const [head, cellsOf] = by === 'score' ? [SCORE_HEAD, scoreCells] : [HEAD, cells];
+  const rows = series.map(({ name, total }) => [oneLine(name ?? 'all', LONGEST_NAME), ...cellsOf(total)]);
   return [
     `${instantText(since, 'minutes')} to ${instantText(until, 'minutes')} UTC`,
     ...(rows.length === 0
       ? ['nothing was counted']
-      : table([[by === null ? '' : by.toUpperCase(), ...HEAD], ...rows])),
+      : table([[by === null ? '' : by.toUpperCase(), ...head], ...rows])),
     ...(leftOut === 0 ? [] : [`${leftOut} more: --limit`]),
   ];
 }
@@ -109,4 +113,9 @@ function cells(counts: StatsCounts): string[] {
     String(counts.tool_calls),
     errors.map(([type, count]) => `${type} ${count}`).join(', ') || '-',
   ];
+}
+
+function scoreCells({ score }: StatsCounts): string[] {
+  if (score === undefined) return SCORE_HEAD.map(() => '-');
+  return [String(score.count), score.mean.toFixed(2), String(score.passed), String(score.failed)];
 }

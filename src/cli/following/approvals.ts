@@ -8,9 +8,15 @@ import type { ApprovalDecisionBody } from '../../contract/run/run.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Prompt } from './prompts.ts';
 import { approvalText, type DataOf } from './signal-gist.ts';
-import { plainJson, type Terminal } from '../terminal.ts';
+import { plainJson, shellWord, type Terminal } from '../terminal.ts';
 
 export type Approval = DataOf<'ai.tool.approval_requested'>;
+
+/** Commands that approve and deny a call. */
+export function decisionCommands(requestId: string, callId: string): string[] {
+  const call = `${requestId} ${shellWord(callId)}`;
+  return [`${ADJUTANT} approve ${call}`, `${ADJUTANT} deny ${call} --reason '…'`];
+}
 
 export function approvalPrompt(
   { client, terminal }: Pick<Invocation, 'client' | 'terminal'>,
@@ -27,8 +33,7 @@ export function approvalPrompt(
       terminal.err(`${terminal.paintErr('yellow', '? waits for approval')} ${text}`);
     },
     printCommands() {
-      terminal.err(`  ${ADJUTANT} approve ${requestId} ${id}`);
-      terminal.err(`  ${ADJUTANT} deny ${requestId} ${id} --reason '…'`);
+      for (const line of decisionCommands(requestId, id)) terminal.err(`  ${line}`);
     },
     async answer(keyboard, signal) {
       const decision = await decisionOf(approval, keyboard, signal, terminal);

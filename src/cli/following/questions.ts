@@ -6,9 +6,15 @@ import { parseExactJson } from '../../contract/json/exact-json.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { isSensitiveKey } from '../../contract/json/redaction.ts';
-import type { InputAnswerBody, OpenInput } from '../../contract/tool/tool-question.ts';
+import {
+  APPROVAL_KEY,
+  type InputAnswerBody,
+  type OpenInput,
+  parseInputId,
+} from '../../contract/tool/tool-question.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Keyboard } from '../keyboard.ts';
+import { decisionCommands } from './approvals.ts';
 import type { Prompt } from './prompts.ts';
 import { type Field, fieldsOf, fieldText, valueOf } from './question-fields.ts';
 import type { DataOf } from './signal-gist.ts';
@@ -21,16 +27,18 @@ export function questionKey(inputId: string): string {
   return `input ${inputId}`;
 }
 
+/** Whether the service itself asks for the approval of the call. */
+function isApproval({ key }: Pick<OpenInput, 'key'>): boolean {
+  return key === APPROVAL_KEY;
+}
+
 /** The question, in lines. */
-export function questionLines({
-  message,
-  schema,
-  url,
-  mode,
-}: Omit<OpenInput, 'input_id' | 'deadline_at'>): string[] {
+export function questionLines(asked: Omit<OpenInput, 'input_id' | 'deadline_at'>): string[] {
+  const { message, schema, url, mode } = asked;
   const lines = printable(message)
     .split('\n')
     .map((line) => `  ${line}`);
+  if (isApproval(asked)) return lines;
   if (mode === 'url') return [...lines, `  open: ${printable(url ?? '')}`, ...hostLines(url ?? '')];
   const fields = fieldsOf(schema ?? {});
   if (fields === null) return [...lines, `  as JSON that fits ${plainJson(schema)}`];
@@ -52,7 +60,10 @@ export function questionPrompt(
     key: questionKey(inputId),
     callId,
     announce() {
-      terminal.err(`${terminal.paintErr('yellow', `? ${printable(tool)} asks`)} until ${asked.deadline_at}`);
+      const what = isApproval(asked) ? 'waits for approval' : 'asks';
+      terminal.err(
+        `${terminal.paintErr('yellow', `? ${printable(tool)} ${what}`)} until ${asked.deadline_at}`,
+      );
       for (const line of questionLines(asked)) terminal.err(line);
       warnOfSecrets(asked, terminal);
     },
@@ -68,8 +79,10 @@ export function questionPrompt(
 
 export function commandLines(
   requestId: string,
-  { input_id: inputId, mode }: Pick<OpenInput, 'input_id' | 'mode'>,
+  { input_id: inputId, mode, key }: Pick<OpenInput, 'input_id' | 'mode' | 'key'>,
 ): string[] {
+  const callId = isApproval({ key }) ? parseInputId(inputId)?.callId : undefined;
+  if (callId !== undefined) return decisionCommands(requestId, callId);
   const content = mode === 'form' ? ` '{…}'` : '';
   const answer = `${ADJUTANT} answer ${requestId} ${inputId}`;
   return [`${answer}${content}`, `${answer} --decline`];
@@ -128,22 +141,24 @@ type Fields = readonly Field[] | null;
 
 /** Repeated until it is one of the choices. null: withdrawn, or left open by an empty line. */
 async function choiceOf(
-  { mode }: Asked,
+  asked: Asked,
   fields: Fields,
   keyboard: Keyboard,
   signal: AbortSignal,
   terminal: Terminal,
 ): Promise<'accept' | 'decline' | Record<string, string> | null> {
-  const isUrl = mode === 'url';
+  const isUrl = asked.mode === 'url';
+  const others = isUrl ? 'opened it? [y]es, [d]ecline: ' : 'answer? [y]es, [d]ecline: ';
+  const question = isApproval(asked) ? 'approve? [y]es, [d]eny: ' : others;
   for (;;) {
-    const question = isUrl ? 'opened it? [y]es, [d]ecline: ' : 'answer? [y]es, [d]ecline: ';
     const typed = (await keyboard.ask(question, { signal }))?.trim();
     if (typed === undefined || typed === '') return null;
     if (/^y(es)?$/i.test(typed)) return 'accept';
     if (/^d(ecline)?$|^no?$/i.test(typed)) return 'decline';
     const content = onlyChoice(fields, typed);
     if (content !== null) return content;
-    const yes = isUrl ? 'y when you have opened it' : 'y, and then your answer';
+    const then = isUrl ? 'y when you have opened it' : 'y, and then your answer';
+    const yes = isApproval(asked) ? 'y' : then;
     const hint = `Nothing is sent. Type ${yes}, or d; Enter alone leaves it open.`;
     terminal.err(terminal.paintErr('yellow', hint));
   }

@@ -47,6 +47,11 @@ export function runLines(view: RunView, paint: Paint, over: EndedDirectives = ne
   ];
 }
 
+/** Whether `resume` continues the run. One that never began has nothing to go on from. */
+export function isResumable({ status, started_at: startedAt }: RunView): boolean {
+  return startedAt !== null && (status === 'failed' || status === 'cancelled' || status === 'timeout');
+}
+
 export function originText({ request_id: from, kind, turn }: RequestOrigin): string {
   return kind === 'fork' ? `fork of ${from} at turn ${turn}` : `again of ${from}`;
 }

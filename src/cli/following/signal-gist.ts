@@ -8,6 +8,7 @@ import type { DivergedData } from '../../contract/run/foreign-run.ts';
 import type { Signal, SignalType } from '../../contract/signal/signal.ts';
 import type { Wait } from '../../contract/request/waiting.ts';
 import { payloadText } from '../commands/payload.ts';
+import { instantText } from '../table.ts';
 import { oneLine, type Paint, type Style } from '../terminal.ts';
 import { tokensText, turnIn } from './turn-text.ts';
 import { ownMember } from '../../contract/json/json-object.ts';
@@ -162,23 +163,25 @@ export function retryText({
   return `retry ${failures}/${most} in ${delayMs} ms after ${errorText(error)}`;
 }
 
-/** Why it waits, and when it is tried again, by UTC. */
 /** Reasons whose message names the instant already, or whose wait begins with the acceptance. */
 const SAYS_SINCE: ReadonlySet<string> = new Set(['retry', 'worker_lost', 'later']);
 
-export function whyText({ message, reason, since, until }: Wait): string {
+/** Reason of a wait, and when it is tried again: the time of today, else the date too, by UTC. */
+export function whyText({ message, reason, since, until }: Wait, now = Date.now()): string {
   // It may be tomorrow, or next year.
   if (reason === 'later') return `begins at ${until ?? 'an instant'}`;
   // A question is over then: nothing is tried again.
   const word = reason === 'input_required' ? 'until' : reason === 'limit' ? 'next at' : 'tried again at';
-  const again = until === null ? '' : `, ${word} ${until.slice(11, 19)}`;
-  const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${since.slice(11, 19)}`;
+  const today = new Date(now).toISOString().slice(0, 10);
+  const shown = (at: string): string => (at.startsWith(today) ? at.slice(11, 19) : instantText(at));
+  const again = until === null ? '' : `, ${word} ${shown(until)}`;
+  const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${shown(since)}`;
   return `${oneLine(message, 200)}${from}${again}`;
 }
 
 export function waitText(wait: Wait): string {
   const text = whyText(wait);
-  return wait.reason === 'worker_lost' ? text : `waits: ${text}`;
+  return wait.reason === 'worker_lost' || text.startsWith('waits ') ? text : `waits: ${text}`;
 }
 
 /** A question is read whole in `get`. */

@@ -75,11 +75,16 @@ export function assembledCase(request: ReadRequest): {
     const { type } = each.directive;
     if (type === 'llm_stream' || type === 'llm_generate') turns.push({ model: modelOf(each), calls: [] });
     if (type === 'llm_request') turns.push({ model: requestOf(each), calls: [] });
-    if (type !== 'tool_exec') continue;
+    if (type !== 'tool_exec' && !isFromRecord(each)) continue;
     if (turns.length === 0) turns.push({ model: null, calls: [] });
     turns.at(-1)?.calls.push(callOf(each));
   }
   return { head: headOf(request), turns };
+}
+
+/** Whether a fork has answered the call from the record of its original. */
+function isFromRecord({ directive: { type, metadata } }: EndedDirective): boolean {
+  return type === 'emit_tool_result' && isObject(metadata) && isObject(metadata['from_record']);
 }
 
 /** The value where it is a text; else null. */

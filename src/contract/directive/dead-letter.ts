@@ -154,12 +154,14 @@ export const redriveSchema = z.object({
   refused: z
     .array(
       z.object({
-        from: directiveRefSchema.describe('Dead letter.'),
+        from: directiveRefSchema.describe('Directive that was not redriven.'),
         code: z.string().describe('Problem code, such as `id_conflict`.'),
         detail: z.string().describe('Explanation of the refusal.'),
       }),
     )
-    .describe('Dead letters that could not be redriven. They stay listed.'),
+    .describe(
+      'Dead letters that could not be redriven, which stay listed, and named directives of archived requests.',
+    ),
   left: z.int().min(0).describe('Number of matching dead letters that remain.'),
   found: z
     .array(directiveRefSchema)

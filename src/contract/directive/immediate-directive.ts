@@ -2,7 +2,7 @@
 // Must never gain a field that would need a worker.
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
-import { toolNameSchema } from '../identifiers.ts';
+import { jsonObjectSchema, toolNameSchema } from '../identifiers.ts';
 import { resultSchema } from '../result.ts';
 
 const toolErrorFields = {
@@ -20,6 +20,9 @@ const toolResultFields = {
       'Type of the directive: publishes a known result as the result of a tool call, without calling the tool.',
     ),
   tool_name: toolNameSchema.describe('Name of the tool, `tool` or `server.tool`.'),
+  arguments: jsonObjectSchema
+    .optional()
+    .describe('Arguments of the call that the result answers. Default: unknown.'),
   result: resultSchema.describe('Result of the tool.'),
   content: z
     .string()

@@ -107,7 +107,7 @@ function waitMessage(lane: string, reason: string): string {
     case 'concurrency':
       return `as many directives of the lane ${lane} run as may`;
     case 'input_required':
-      return 'the tool asks a question';
+      return 'a person is asked';
     case 'worker_lost':
       return 'worker lost; waits for a worker';
     case 'later':

@@ -65,13 +65,18 @@ export function targetsOf(onEnd: OnEnd | undefined): readonly WebhookTarget[] {
   return Array.isArray(onEnd) ? onEnd : [onEnd];
 }
 
-/** To whom a delivery goes, and of whose end it is. */
+/** Begins the subject of a notice that a person is asked; what follows is the id of the call, the budget or the directive, and of a round of questions its first number. */
+export const ASK_SUBJECT = '@ask/';
+
+/** Receiver of a delivery, and its subject. */
 export interface Delivery {
   /** An endpoint, or the host of an address that a caller gave. */
   readonly to: string;
   readonly requestId: string;
-  /** null: the end of a run. */
+  /** Directive that ended, or the call or question that a person decides about; null: the end of a run. */
   readonly id: string | null;
+  /** Whether a person is needed; else something has ended. */
+  readonly asks: boolean;
 }
 
 /** Delivery that a stored directive makes; null: it is not a delivery. */
@@ -83,5 +88,6 @@ export function deliveryIn(directive: object): Delivery | null {
   if (typeof requestId !== 'string' || typeof id !== 'string') return null;
   // No directive's id begins so.
   const to = [endpoint, host].find((each) => typeof each === 'string') ?? '';
-  return { to, requestId, id: id.startsWith('@') ? null : id };
+  if (id.startsWith(ASK_SUBJECT)) return { to, requestId, id: id.slice(ASK_SUBJECT.length), asks: true };
+  return { to, requestId, id: id.startsWith('@') ? null : id, asks: false };
 }

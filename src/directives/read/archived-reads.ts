@@ -1,4 +1,5 @@
 // The reads of requests that Redis no longer holds, from their archive. Never asks the archive for a request that Redis holds.
+import type { Redrive } from '../../contract/directive/dead-letter.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { DirectiveView, RequestView } from '../../contract/request/request-view.ts';
@@ -100,4 +101,25 @@ export function withArchived(reads: Reads, journal: Pick<Journal, 'head'>, find:
 export function archivedRun(requestId: string): DirectiveRefused {
   const detail = `request "${ownId(requestId)}" is archived, and Redis no longer holds its run: run it again, or fork it at a turn`;
   return new DirectiveRefused(problem('not_resumable', { detail }));
+}
+
+/** Requests that one redrive looks for in the archive. */
+const MOST_SOUGHT = 20;
+
+/** The answer to a redrive in which directives of archived requests are refused with the way to repeat them. `request`: takes ids as the tenant knows them. */
+export async function refusingArchived(
+  { not_found: missing, refused, ...redrive }: Redrive,
+  request: Reads['request'],
+): Promise<Redrive> {
+  const sought = [...new Set(missing.map(({ request_id: id }) => id))].slice(0, MOST_SOUGHT);
+  const archived = new Set<string>();
+  for (const id of sought) if ((await request(id).catch(() => null))?.archived === true) archived.add(id);
+  const isArchived = (from: (typeof missing)[number]): boolean => archived.has(from.request_id);
+  const code = 'not_found';
+  const refusals = missing.filter(isArchived).map((from) => {
+    const detail = `request "${from.request_id}" is archived: \`adjutant again ${from.request_id}\` or POST /v1/requests/${from.request_id}/again repeats it as a new request`;
+    return { from, code, detail };
+  });
+  const not_found = missing.filter((from) => !isArchived(from));
+  return { ...redrive, not_found, refused: [...refused, ...refusals] };
 }

@@ -5,6 +5,7 @@ import type { EndNotices } from '../../contract/signal/end-notices.ts';
 import { isPassing } from '../../contract/tool/server-read.ts';
 import { scopedAs, tenantOf } from '../../contract/access/tenant.ts';
 import {
+  ASK_SUBJECT,
   type OnEnd,
   targetsOf,
   WEBHOOK_REQUEST_PREFIX,
@@ -26,9 +27,6 @@ export function noticeRef(requestId: string, id: string): DirectiveRef {
 export function noticeAnnouncement(id: string): Announcement {
   return { id: `${NOTICE_ENTRY}${id}`, afterMs: FIRST_LOOK_MS };
 }
-
-/** Begins the subject of a notice that a person is asked; what follows is the id of the call, the budget or the directive, and of a round of questions its first number. */
-export const ASK_SUBJECT = '@ask/';
 
 /** The entries by which endpoints are notified of questions to people, and reminded. */
 export function askAnnouncement(callId: string): Announcement {

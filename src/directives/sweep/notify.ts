@@ -6,7 +6,13 @@ import type { OpenApproval } from '../../contract/run/approval-listing.ts';
 import type { ParsedDirective } from '../../contract/directive/directive.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
-import { type OnEnd, targetsOf, WEBHOOK_TYPE, type WebhookTarget } from '../../contract/signal/webhook.ts';
+import {
+  ASK_SUBJECT,
+  type OnEnd,
+  targetsOf,
+  WEBHOOK_TYPE,
+  type WebhookTarget,
+} from '../../contract/signal/webhook.ts';
 import {
   type Asked,
   askedEvent,
@@ -18,7 +24,7 @@ import {
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import { type DirectiveRecord, dueFrom } from '../../store/request/records.ts';
-import { ASK_SUBJECT, deliveriesOf, endIdOf, onEndOf } from './notice.ts';
+import { deliveriesOf, endIdOf, onEndOf } from './notice.ts';
 import { RUN_ENTRY } from '../../queue/run-wake.ts';
 import type { Submitter } from '../submit.ts';
 

@@ -3,6 +3,7 @@
 import { isDeeperThan } from '../../contract/json/json-guard.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import {
+  APPROVAL_KEY,
   QUESTION_LIMITS,
   type QuestionAnswer,
   type ToolQuestion,
@@ -49,6 +50,8 @@ export function readInputRequired(result: Readonly<Record<string, unknown>>): Re
   const samplings: NamedSampling[] = [];
   for (const [key, request] of requests) {
     if (key === '' || key.length > MAX_KEY_CHARACTERS) return refused('has a question without a usable name');
+    // Readers would show it as a question of the service itself.
+    if (key === APPROVAL_KEY) return refused(`names a question '${APPROVAL_KEY}', as only the service does`);
     const read = readRequest(request);
     if (!read.ok) return read;
     if ('mode' in read.value) questions.push({ key, question: read.value });

@@ -17,6 +17,7 @@ import type { ChangedRequests } from '../index/changed-requests.ts';
 import { decodeEnvelope } from '../request/envelope.ts';
 import type { Journal } from '../request/journal.ts';
 import type { RunAsk } from '../../contract/run/run-ask.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { isApproval, type QuestionRound } from '../request/questions.ts';
 import type { DirectiveRecord } from '../request/records.ts';
 import type { ListBuild } from './list-build.ts';
@@ -87,7 +88,7 @@ export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
         asking.map(({ id }) => id),
       ),
       askedAt(requestId, sequence),
-      Promise.all(asking.map(({ id }) => callOf(requestId, id))),
+      Promise.all(asking.map(async (record) => callOf(requestId, record))),
     ]);
     return asking.flatMap((record, at) =>
       openQuestions(requestId, record, rounds.get(record.id), { ...(calls[at] ?? UNKNOWN_CALL), since }),
@@ -101,11 +102,12 @@ export function createOpenAsks({ journal, askingRun }: OpenAskParts): OpenAsks {
     return new Map(asked.map(({ data, time }) => [String((data as { input_id?: unknown }).input_id), time]));
   }
 
-  async function callOf(requestId: string, id: string): Promise<AskingCall> {
+  async function callOf(requestId: string, { id, lane }: DirectiveRecord): Promise<AskingCall> {
     const json = await journal.envelope(requestId, id);
     const directive: object = json === null ? {} : decodeEnvelope(json).directive;
     const { tool_name: tool = '', arguments: args = {} } = directive as Readonly<Record<string, unknown>>;
-    return { tool: String(tool), arguments: JSON.stringify(redact(jsonSafe(args))) };
+    const name = tool === '' ? '' : toolNameIn(lane, String(tool));
+    return { tool: name, arguments: JSON.stringify(redact(jsonSafe(args))) };
   }
 
   return async (requestId, callId) => {

@@ -59,8 +59,9 @@ function textOf(content: unknown): string {
 function deliveryText(directive: Record<string, unknown>): string | null {
   const delivery = deliveryIn(directive);
   if (delivery === null) return null;
-  const { to, requestId, id } = delivery;
-  return `to ${to}, end of ${id === null ? `the run ${requestId}` : `${requestId}/${id}`}`;
+  const { to, requestId, id, asks } = delivery;
+  const subject = id === null ? `the run ${requestId}` : `${requestId}/${id}`;
+  return `to ${to}, ${asks ? 'decision about' : 'end of'} ${subject}`;
 }
 
 /** The key of a directive that is submitted under one: its ids are the service's, and people know it by the key. */

@@ -4,6 +4,7 @@ import type { AskedFor, ListedScore } from '../../contract/request/request-listi
 import { redrivenAmong } from '../../contract/directive/redriven.ts';
 import { tagsOf } from '../../contract/directive/tags.ts';
 import type { Journal } from '../request/journal.ts';
+import { isApproval } from '../request/questions.ts';
 import { createSteps } from '../../platform/bounds/steps.ts';
 import type { KeySpace } from '../keys.ts';
 import { redrivenCost, withRedrives } from '../request/redriven-cost.ts';
@@ -22,7 +23,7 @@ export interface ListedRun extends RunFacts {
 export interface FactsParts {
   connection: RedisConnection;
   keys: KeySpace;
-  journal: Pick<Journal, 'log'>;
+  journal: Pick<Journal, 'log' | 'questions'>;
   /** null: the request has no run, or it cannot be read. */
   runOf(requestId: string): Promise<ListedRun | null>;
 }
@@ -60,6 +61,9 @@ const MOST_ERRORS = 16;
 /** Failed directives whose errors are looked at, while all of them were cancelled. */
 const MOST_LOOKED_AT = 512;
 
+/** Directives of a request whose questions are read. */
+const MOST_ASKING = 16;
+
 /** null: there is no such request any more. */
 export type ReadFacts = (requestId: string) => Promise<RequestFacts | null>;
 
@@ -74,16 +78,28 @@ export function createFactsReader({ connection, keys, journal, runOf }: FactsPar
     if (head === null || ttlMs === -2) return null;
     await nextStep();
     const records = recordsIn(pairs);
-    const [run, contents, errors, scores] = await Promise.all([
+    const [run, contents, errors, scores, asks] = await Promise.all([
       head.hasRun ? wholeRun(requestId, records) : null,
       contentsOf(requestId, records, head.bytes),
       errorsOf(requestId, records),
       scoresOf(requestId, fields),
+      asksOf(requestId, records),
     ]);
     await nextStep();
     const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
-    return factsOf({ requestId, head, records, contents, errors, scores, run, expiresAt });
+    return factsOf({ requestId, head, records, contents, errors, scores, run, asks, expiresAt });
   };
+
+  /** Kinds of what the first directives that wait for a person ask: the approval of their call, or a question of a tool. */
+  async function asksOf(requestId: string, records: readonly DirectiveRecord[]): Promise<AskedFor[]> {
+    const asking = records.filter(({ asked }) => asked !== null).slice(0, MOST_ASKING);
+    const ids = asking.map(({ id }) => id);
+    const rounds = await journal.questions.rounds(requestId, ids);
+    return ids.map((id) => {
+      const round = rounds.get(id);
+      return round !== undefined && isApproval(round) ? 'approval' : 'question';
+    });
+  }
 
   async function wholeRun(requestId: string, records: readonly DirectiveRecord[]): Promise<ListedRun | null> {
     const [run, redriven] = await Promise.all([
@@ -264,6 +280,7 @@ interface Read {
   errors: readonly EndedInError[];
   scores: readonly ListedScore[] | undefined;
   run: ListedRun | null;
+  asks: readonly AskedFor[];
   expiresAt: number | null;
 }
 
@@ -296,9 +313,9 @@ function tellingFirst(
     .slice(0, MOST_LOOKED_AT);
 }
 
-function factsOf({ requestId, head, records, contents, errors, scores, run, expiresAt }: Read): RequestFacts {
+function factsOf(read: Read): RequestFacts {
+  const { requestId, head, records, contents, errors, scores, run, asks, expiresAt } = read;
   const { createdAt, closedAt, version, open, count, bytes } = head;
-  const asks = records.some(({ asked }) => asked !== null);
   const redrivenAs = redrivesOf(records);
   const redriven = records.findLast(({ id }) => redrivenAs(id) !== null);
   const standing = errors.filter(({ stands }) => stands);
@@ -319,7 +336,7 @@ function factsOf({ requestId, head, records, contents, errors, scores, run, expi
     tags: [...tagsOf(run?.metadata), ...contents.flatMap(({ tags }) => tags)],
     text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
     beginsAt: head.runBegins ?? firstBegin(records),
-    waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
+    waitingFor: [...new Set([...(run?.waitingFor ?? []), ...asks])],
     scores,
     anyFailed: !standing.every(isCancelled),
     anyCancelled: standing.some(isCancelled),

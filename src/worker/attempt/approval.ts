@@ -13,6 +13,7 @@ import { redact } from '../../contract/json/redaction.ts';
 import { errorResult, okResult } from '../../contract/result.ts';
 import type { Ruling } from '../../contract/policy/policy.ts';
 import { isWebhookLane } from '../../store/catalog/route.ts';
+import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { APPROVAL_KEY, QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
 import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
@@ -45,7 +46,7 @@ export async function unapproved(
   if (patienceMs === null) return null;
   const round = granted.asked === null ? null : await lastRound(parts, claimed);
   if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest)))
-    return { result: okResult(null), asks: approvalOf(directive, digest, { patienceMs, ruled }) };
+    return { result: okResult(null), asks: approvalOf(claimed, directive, { patienceMs, ruled }) };
   const denied =
     round !== null && isApproval(round) ? await disapproved(parts, claimed, directive, round) : null;
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
@@ -70,12 +71,12 @@ async function disapproved(
   directive: Directive,
   round: QuestionRound,
 ): Promise<Execution | null> {
-  const { digest, granted } = claimed;
+  const { digest, granted, lane } = claimed;
   if (granted.asked === null) return null;
   const { action, reason, isLate } = await firstAnswer(parts, claimed, granted.asked);
   // @guard approved-content
   if (action === 'accept' && round.state === digest) return null;
-  const tool = toolOf(directive);
+  const tool = toolOf(directive, lane);
   if (isLate) return refused('approval_expired', `No one decided about the call of \`${tool}\` in time`);
   return refused('denied', `The call of \`${tool}\` was denied${reason === undefined ? '' : `: ${reason}`}`);
 }
@@ -111,9 +112,13 @@ interface AskedFor {
 }
 
 /** The state binds the decision to the content of the directive, which its digest names. */
-function approvalOf(directive: Directive, digest: string, { patienceMs, ruled }: AskedFor): AskedQuestions {
+function approvalOf(
+  { digest, lane }: Claimed,
+  directive: Directive,
+  { patienceMs, ruled }: AskedFor,
+): AskedQuestions {
   const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${ruled.reason ? `: ${ruled.reason}` : ''}. ` : '';
-  const message = `Approve the call of \`${toolOf(directive)}\`? ${rule}${argumentsText(directive, digest)}`;
+  const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${argumentsText(directive, digest)}`;
   const schema = { type: 'object', properties: {} };
   return {
     questions: [{ key: APPROVAL_KEY, question: { mode: 'form', message, schema } }],
@@ -137,6 +142,6 @@ function argumentsText(directive: Directive, digest: string): string {
     : `Its arguments are longer than a question (digest ${digest}): read the directive.`;
 }
 
-function toolOf(directive: Directive): string {
-  return 'tool_name' in directive ? String(directive.tool_name) : directive.type;
+function toolOf(directive: Directive, lane: string): string {
+  return 'tool_name' in directive ? toolNameIn(lane, String(directive.tool_name)) : directive.type;
 }

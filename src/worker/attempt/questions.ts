@@ -12,7 +12,8 @@ import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/d
 import type { AskedRound } from '../../store/request/asked-round.ts';
 import type { Asking, AskVerdict, QuestionRound } from '../../store/request/questions.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
-import { ASK_SUBJECT, noticeRef } from '../../directives/sweep/notice.ts';
+import { ASK_SUBJECT } from '../../contract/signal/webhook.ts';
+import { noticeRef } from '../../directives/sweep/notice.ts';
 import { FIRST_LOOK_MS } from '../../queue/entrance.ts';
 import { draftSignal } from '../../store/log/signal-draft.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';

@@ -86,9 +86,21 @@ describe('a call that its server’s `approve` names', () => {
     expect((await refusal(client.runs.decide(requestId, 'c', { decision: 'deny' }))).code).toBe('not_found');
   });
 
-  test('is denied with its reason by the command line, and the tool is not called', async () => {
+  test('whose server is a member of its own, as `/mcp` submits it, is asked about under the name with the server', async () => {
+    const requestId = await start('echo', { server: 'guarded' });
+    await asked(requestId);
+    expect(await waiting(requestId)).toMatchObject([
+      { tool: 'guarded.echo', message: expect.stringContaining('the call of `guarded.echo`') },
+    ]);
+    await client.runs.decide(requestId, 'c', { decision: 'deny' });
+  });
+
+  test('is denied with its reason by the command that `get` names, and the tool is not called', async () => {
     const requestId = await start();
     await asked(requestId);
+    const { stdout } = await runCommand(['get', requestId], service.url);
+    expect(stdout).toContain(`adjutant approve ${requestId} c`);
+    expect(stdout).toContain(`adjutant deny ${requestId} c`);
     const { code } = await runCommand(['deny', requestId, 'c', '--reason', 'too dear'], service.url);
     expect(code).toBe(0);
     await eventually(() => errorOf(requestId)).toMatchObject({

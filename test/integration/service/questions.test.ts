@@ -345,7 +345,7 @@ describe('the command line', () => {
     );
     await called.said(new RegExp(`adjutant answer ${request_id} c\\.1 '\\{…\\}'`));
     const shown = (await cli('get', request_id)).stdout;
-    expect(shown).toMatch(/waits: the tool asks a question/);
+    expect(shown).toMatch(/waits: a person is asked/);
     expect(shown).toMatch(/c\.1 until .*\n +How many seats for seats\?\n +- seats Seats \(integer\)/);
     expect((await cli('get', request_id, 'c')).stdout).toContain(
       `adjutant answer ${request_id} c.1 --decline`,
@@ -370,7 +370,7 @@ test('an MCP host of the service hears that its call waits, and where to answer'
   const said: string[] = [];
   const onprogress = ({ message }: { message?: string | undefined }): void => void said.push(message ?? '');
   const called = host.callTool({ name: 'modern__book', arguments: { label: 'host' } }, { onprogress });
-  const pattern = /^the tool asks a question, until \S+: adjutant get (\S+)$/;
+  const pattern = /^a person is asked, until \S+: adjutant get (\S+)$/;
   const heard = (): string =>
     said.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined) ?? '';
   await expect.poll(heard).not.toBe('');

@@ -39,6 +39,7 @@ describe('a call of a fork', () => {
     expect(run.directive('tool-1-0')).toMatchObject({
       type: 'emit_tool_result',
       tool_name: 'shop.charge',
+      arguments: { to: 'a', eur: 5 },
       result: { ok: true, payload: 'paid' },
       metadata: { from_record: { request_id: 'r0', call_id: 'tool-7-1' } },
     });

@@ -25,10 +25,10 @@ const failed = (id: string) => ({
 const VIEW = { request_id: 'r', status: 'closed', sequence: 2, open: 0, created_at: AT, closed_at: AT };
 const RESULT = { data: { result: { ok: false, error: { type: 'timeout', message: 'too late' } } } };
 
-async function shown(directive: (id: string) => Promise<unknown>): Promise<string> {
+async function shown(directive: (id: string) => Promise<unknown>, more: object = {}): Promise<string> {
   const lines: string[] = [];
   const client = {
-    request: async () => ({ ...VIEW, directives: [failed('locked'), failed('open')] }),
+    request: async () => ({ ...VIEW, ...more, directives: [failed('locked'), failed('open')] }),
     directive: (_request: string, id: string) => directive(id),
   };
   const paint = (_style: string, text: string): string => text;
@@ -51,6 +51,12 @@ test('a redrive that may repeat a call is proposed with that remark', async () =
   const text = await shown(async (id) => ({ result: id === 'open' ? RESULT : { data: { result: lost } } }));
   expect(text).toMatch(/dead redrive r\/locked {2}# may have happened already: it is called again$/m);
   expect(text).toMatch(/dead redrive r\/open$/m);
+});
+
+test('a failed call of an archived request is proposed as a new request', async () => {
+  const text = await shown(async () => ({ result: RESULT }), { archived: true });
+  expect(text).toMatch(/adjutant again r locked\n +(npx )?adjutant again r open$/m);
+  expect(text).not.toContain('redrive');
 });
 
 test('any other failure ends the command', async () => {

@@ -127,7 +127,7 @@ describe('dead redrive --dry-run', () => {
       { request_id: 'r', id: 'a' },
       { request_id: 'r', id: 'b' },
     ];
-    const ended = (error: object) => ({ result: { data: { result: { ok: false, error } } } });
+    const ended = (error: object) => ({ directive: {}, result: { data: { result: { ok: false, error } } } });
     const client = {
       redrive: async () => ({ redriven: [], not_found: [], refused: [], left: 0, found }),
       directive: async (_: string, id: string) =>
@@ -310,13 +310,13 @@ describe('a signal', () => {
     [
       'directive.waiting',
       { call_id: 'c', message: 'it is\ndown', until: '2026-01-02T14:02:11.000Z' },
-      'c waits: it is down, tried again at 14:02:11',
+      'c waits: it is down, tried again at 2026-01-02 14:02:11',
     ],
     ['directive.waiting', { call_id: 'c', message: 'no worker', until: null }, 'c waits: no worker'],
     [
       'directive.waiting',
       { call_id: 'c', reason: 'input_required', message: 'it asks', until: '2026-01-02T14:02:11.000Z' },
-      'c waits: it asks, until 14:02:11',
+      'c waits: it asks, until 2026-01-02 14:02:11',
     ],
     ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
     ['ai.llm.delta', { call_id: 'c', chunk_type: 'thinking', delta: 'so\nwhat' }, 'c thinking so what'],

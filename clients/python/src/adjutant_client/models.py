@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 54d83ed66c4031f89e64f5c1eb776910ced3e51288be5bcb5e9452a13534ed10
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: bab23eefa401ca23ce2c8c9c674c89bd7d3bf30228003c159d0c52f3aac6f849
 
 from __future__ import annotations
 
@@ -4653,6 +4653,10 @@ class EmitToolResult(Model):
     tool_name: str
     """
     Name of the tool, `tool` or `server.tool`.
+    """
+    arguments: dict[str, Any] | None = None
+    """
+    Arguments of the call that the result answers. Default: unknown.
     """
     result: EmitToolResultResultSucceeded | EmitToolResultResultFailed
     """

@@ -126,7 +126,7 @@ function waitText({ reason, until, message }: Wait, requestId: string): string {
 
 /** With the command that shows the question, and how to answer it: the host may not be able to ask. */
 export function asksPerson(requestId: string, deadlineAt?: string): string {
-  return `the tool asks a question${untilText(deadlineAt)}: adjutant get ${requestId}`;
+  return `a person is asked${untilText(deadlineAt)}: adjutant get ${requestId}`;
 }
 
 /** How long it can be answered. */

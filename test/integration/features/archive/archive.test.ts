@@ -120,6 +120,16 @@ describe('a closed request', () => {
     });
     expect((await runCommand(['trace', request_id], service.url)).stdout).toContain('peer.echo');
     expect((await runCommand(['get', request_id], service.url)).stdout).toContain('closed, archived');
+    // Issue 35, point 3: a directive that only the archive holds is not redriven, and the answer says how it is repeated.
+    const named = [
+      { request_id, id: 'one' },
+      { request_id: 'unheard-of', id: 'one' },
+    ];
+    expect(await client.redrive({ directives: named })).toMatchObject({
+      redriven: [],
+      not_found: [named[1]],
+      refused: [{ from: named[0], detail: expect.stringContaining(`\`adjutant again ${request_id}\``) }],
+    });
     expect((await refusal(client.again(request_id))).errors).toMatchObject([
       { message: expect.stringContaining('hides secrets') },
     ]);

@@ -353,7 +353,7 @@ test('a client whose tool asks a question learns where the question is', async (
   await using host = await openHost('modern', service.url);
   const asked = Promise.withResolvers<string>();
   const onprogress = ({ message = '' }: { message?: string }): void => {
-    const request = /asks a question, until [\d:TZ-]+: adjutant get (\S+)$/.exec(message)?.[1];
+    const request = /a person is asked, until [\d:TZ-]+: adjutant get (\S+)$/.exec(message)?.[1];
     if (request !== undefined) asked.resolve(request);
   };
   const answer = host.call('asking__book', {}, { onprogress });
