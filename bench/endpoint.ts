@@ -22,7 +22,8 @@ import {
 } from './streams.ts';
 
 const LITELLM = 'litellm[proxy]==1.108.7';
-const START_MS = 120_000;
+/** Its program reads for some ten seconds before it listens, and for minutes on a busy machine. */
+const START_MS = 300_000;
 const AGAIN_MS = 200;
 
 export async function benchEndpoint(redis: TestRedis, plan: StreamPlan): Promise<Section> {
@@ -66,15 +67,22 @@ async function startLiteLlm(providerUrl: string): Promise<{ child: Child; url: s
   const port = await freePort();
   const address = ['--host', '127.0.0.1', '--port', String(port)];
   const child = spawnProcess(join(dirname(python), 'litellm'), ['--config', file, ...address], {
-    env: { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_TELEMETRY: 'False' },
+    env: {
+      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      LITELLM_TELEMETRY: 'False',
+      // The service asks for no key, either.
+      LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: 'true',
+    },
   });
+  let hasEnded = false;
+  void child.exited.then(() => (hasEnded = true));
   const url = `http://127.0.0.1:${port}`;
-  for (const until = Date.now() + START_MS; Date.now() < until; await delay(AGAIN_MS)) {
+  for (const until = Date.now() + START_MS; !hasEnded && Date.now() < until; await delay(AGAIN_MS)) {
     const answer = await fetch(`${url}/health/liveliness`).catch(() => null);
     if (answer?.ok === true) return { child, url };
   }
   await child.kill9();
-  return `it does not answer:\n${child.lines.slice(-10).join('\n')}`;
+  return `it ${hasEnded ? 'has ended' : 'does not answer'}:\n${child.lines.slice(-10).join('\n')}`;
 }
 
 const COLUMNS = [

@@ -11,7 +11,7 @@ const CACHE = resolve('node_modules/.cache/adjutant-python');
 const PACKAGES = ['redis==8.1.0', 'bullmq==3.4.4'] as const;
 /** Packages of the Python client. */
 export const CLIENT_PACKAGES = ['httpx==0.28.1', 'pydantic==2.14.4'] as const;
-const INSTALL_MS = 300_000;
+const INSTALL_MS = 600_000;
 
 /**
  * Path of its program; null: there is no python3 of version 3.10 or newer with venv on this machine. `packages`: requirements with exact versions, as pip takes them.

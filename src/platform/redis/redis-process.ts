@@ -186,6 +186,7 @@ function redisConfig(dir: string, url: URL): string {
     'appendonly yes',
     'appendfsync always',
     'maxmemory-policy noeviction',
+    'lazyfree-lazy-expire yes',
     'daemonize no',
     '',
   ].join('\n');

@@ -284,6 +284,17 @@ test('a pass that was made before is answered byte for byte; one that leaves it 
   });
 });
 
+// Issue 37, "attack it with the ten questions": two agents under one run at the same time, whose bodies differ in what is volatile.
+test('agents that send the same call of a run at the same time get one answer, which is paid for once', async () => {
+  const asked = provider.seen.length;
+  const [first, ...others] = await Promise.all(
+    Array.from({ length: 4 }, async () => ask('both', [SYSTEM, USER])),
+  );
+  expect(new Set([first, ...others].map((answer) => `${answer?.request} ${answer?.text}`)).size).toBe(1);
+  expect(provider.seen).toHaveLength(asked + 1);
+  expect(await get(`${service.url}/v1/runs/both`)).toMatchObject({ body: { turns: 1, branched: false } });
+});
+
 // Issue 37, B8 and B11, on the command line: no verb showed such a run.
 test('adjutant get shows a run with its passes, turns and divergence; adjutant trace draws its calls', async () => {
   const { request } = await ask('shown', [SYSTEM, USER]);

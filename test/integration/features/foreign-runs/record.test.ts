@@ -176,14 +176,36 @@ test('calls that no turn asked for count within a named pass; without a name a o
   expect(await other.tool(polled, { isOnce: false })).not.toBe(await other.tool(polled, { isOnce: false }));
 });
 
-test('members that no model reads make no other call; a header asks for a fresh answer', async () => {
+// Issue 37, B6: a documented list for each wire (docs/any-agent.md).
+test.each<[ModelCall['wire'], readonly string[], string]>([
+  ['openai_chat', ['metadata', 'user', 'safety_identifier', 'prompt_cache_key'], 'labels'],
+  ['openai_responses', ['metadata', 'user', 'safety_identifier', 'prompt_cache_key'], 'labels'],
+  ['openai_embeddings', ['user'], 'metadata'],
+  ['anthropic_messages', ['metadata'], 'user'],
+  ['anthropic_count_tokens', ['metadata'], 'user'],
+  ['google_generate', ['labels'], 'metadata'],
+  ['google_stream', ['labels'], 'metadata'],
+  ['google_embed', ['labels'], 'metadata'],
+])(
+  'members that no model reads make no other call of %s, and all others do',
+  async (wire, volatile, other) => {
+    await using it = await openRuns();
+    const sent = (more: Record<string, unknown>) => it.turn(TASK, [], { more, wire });
+    const first = await sent({});
+    for (const name of volatile) {
+      expect(await sent({ [name]: { start: 1 } }), name).toBe(first);
+      expect(await sent({ [name]: { start: 2 } }), name).toBe(first);
+    }
+    expect(await sent({ [other]: 'x' })).not.toBe(first);
+    expect(await sent({ generation: { [volatile[0] ?? '']: 1 } }), 'deeper than the top').not.toBe(first);
+  },
+);
+
+test('a header asks for a fresh answer', async () => {
   await using it = await openRuns();
-  const sent = (more: Record<string, unknown>, headers = {}) => it.turn(TASK, [], { more, headers });
-  const first = await sent({ metadata: { trace: '1' }, user: 'u', prompt_cache_key: 'k' });
-  expect(await sent({ metadata: { trace: '2' }, safety_identifier: 's' })).toBe(first);
-  expect(await sent({ temperature: 0 })).not.toBe(first);
-  const fresh = [await sent({}, { 'adjutant-replay': 'off' }), await sent({}, { 'adjutant-replay': 'off' })];
-  expect(new Set([first, ...fresh]).size).toBe(3);
+  const sent = (headers = {}) => it.turn(TASK, [], { headers });
+  const off = { 'adjutant-replay': 'off' };
+  expect(new Set([await sent(), await sent(off), await sent(off)]).size).toBe(3);
 });
 
 // ModelCall: `members` rounds numbers that a double cannot hold, and the provider gets them as they are.

@@ -98,6 +98,22 @@ test('one that is killed comes back at its address with what it had, as often as
   ]);
 });
 
+// Issue 37: the record of a run with 10,000 turns blocked Redis for 18 ms when it expired.
+test('it has the settings of deploy/redis.conf, and frees what expires in the background', async () => {
+  await start([0]);
+  const lines = (await readFile('deploy/redis.conf', 'utf8')).split('\n').filter((line) => /^\w/.test(line));
+  await ask(async (connection) => {
+    for (const [name = '', value = ''] of lines.map((line) => line.split(' ')))
+      expect(await connection.config('GET', name)).toEqual([name, value.replaceAll('"', '')]);
+    await connection.hset(
+      'record',
+      Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [at, 'field'])),
+    );
+    await connection.pexpireat('record', 1);
+    await untilHolds(async () => expect(await connection.info('memory')).toMatch(/^lazyfreed_objects:1\r$/m));
+  });
+});
+
 test('one that does not start again is given up and reported, and one that is started by hand ends with the service', async () => {
   await start([0, 1]);
   await writeFile(join(folder, 'broken'), '');
