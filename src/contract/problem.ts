@@ -40,6 +40,8 @@ const PROBLEMS = {
   reindex_under_way: [409, 'The list is being built anew already'],
   keys_full: [409, 'There are as many keys as there may be'],
   servers_full: [409, 'There are as many servers as there may be'],
+  agents_full: [409, 'There are as many agents as there may be'],
+  policies_full: [409, 'There are as many policies as there may be'],
   schedules_full: [409, 'There are as many schedules as there may be'],
   body_too_large: [413, 'The body is too large'],
   request_full: [413, 'The request has reached its limit of bytes'],

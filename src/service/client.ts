@@ -64,7 +64,7 @@ export interface ClientOptions {
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
   /** Part of `QueueClientParts`. */
-  servers?: QueueClientParts['servers'];
+  added?: QueueClientParts['added'];
   /** Reads requests that Redis no longer holds. Default: nothing is archived. */
   archived?: FindArchived | undefined;
   /** Part of `RedriveParts`. Default: no check. */
@@ -128,7 +128,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     reports: store.reports,
     runs: runsOf(store, capacity, options),
     archived: options.archived,
-    servers: options.servers,
+    added: options.added,
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
     mustEncrypt: options.mustEncrypt,

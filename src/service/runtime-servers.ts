@@ -7,12 +7,9 @@ import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
 import { toolMatches } from '../contract/tool/tool-pattern.ts';
 import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
 import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
-import { createServerService } from '../features/runtime-servers/server-service.ts';
-import { createServerStore, type ServerStore } from '../features/runtime-servers/server-store.ts';
-import type { Audit } from '../http/access/audit.ts';
-import { currentCaller } from '../http/access/caller.ts';
+import { createServerService, type ServerServiceParts } from '../features/runtime-servers/server-service.ts';
+import type { DefinitionStore } from '../features/runtime-definitions/definition-store.ts';
 import { createMcpPool, type McpPoolOptions } from '../mcp/pool.ts';
-import { createSeal } from '../mcp/oauth/seal.ts';
 import type { McpServerOptions } from '../mcp/server-options.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
@@ -23,23 +20,13 @@ import type { Worker } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Execution } from './roles/execution.ts';
 import { serverOptions } from './roles/mcp-servers.ts';
+import { definitionStoreOn } from './runtime-definitions.ts';
 import type { Store } from './store.ts';
 
 interface Settings {
   readonly config: Config;
   readonly logger: Logger;
   readonly onError: (error: Error) => void;
-}
-
-function storeOf({ connection, keys, queue }: Store, { tokenKeys, runtime_servers: section }: Config) {
-  const [first, ...others] = tokenKeys;
-  return createServerStore({
-    connection,
-    keys,
-    seal: first === undefined ? null : createSeal([first, ...others]),
-    most: { ofTenant: section.most_per_tenant, all: section.most },
-    confirm: queue.confirm,
-  });
 }
 
 /** HTTP to such a server follows no redirect, and reaches public addresses only unless the operator allows others. */
@@ -53,20 +40,18 @@ function optionsOf(key: string, server: McpServerConfig, config: Config): McpSer
 
 /** The operations of each tenant; undefined: they are off. */
 export function runtimeServersOf(
-  store: Store,
+  { catalog }: Store,
   config: Config,
-  audit: Audit,
+  shared: Pick<ServerServiceParts, 'store' | 'noted' | 'caller'>,
 ): ((tenant: string) => RuntimeServerClient) | undefined {
   const { runtimeServerRules: rules } = config;
   if (rules === null) return undefined;
   return createServerService({
-    store: storeOf(store, config),
+    ...shared,
     rules,
-    catalog: store.catalog.published.tools,
-    renewKnown: store.catalog.renewServers,
+    catalog: catalog.published.tools,
+    renewKnown: catalog.renewServers,
     ofFile: new Set(config.mcpServers.keys()),
-    caller: () => currentCaller()?.name ?? null,
-    noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),
     optionsOf: (key, server) => optionsOf(key, server, config),
   });
 }
@@ -174,7 +159,7 @@ function following(
   if (rules === null) throw new Error('runtime_servers is not enabled');
   const { connection, keys } = store;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, onError);
-  const followed: Pick<ServerStore, 'revisions' | 'all'> = storeOf(store, config);
+  const followed: Pick<DefinitionStore, 'revisions' | 'all'> = definitionStoreOn('servers', connection, config);
   const follower = createServerFollower({
     store: followed,
     rules,

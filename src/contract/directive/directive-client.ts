@@ -1,5 +1,7 @@
 // The one interface through which programs use the service, over any transport. Has no method that only one transport
 // supports.
+import type { RuntimePolicyClient } from '../policy/runtime-policy.ts';
+import type { RuntimeAgentClient } from '../run/runtime-agent.ts';
 import type { RuntimeServerClient } from '../tool/runtime-server.ts';
 import type { BulkDecision, BulkDecisionBody } from '../run/bulk-decision.ts';
 import type { AgentListing } from '../run/agent-listing.ts';
@@ -214,6 +216,12 @@ export interface DirectiveClient {
 
   /** Servers that the tenant adds while the installation runs. */
   readonly servers: RuntimeServerClient;
+
+  /** Agents that the tenant adds while the installation runs. */
+  readonly runtimeAgents: RuntimeAgentClient;
+
+  /** Policies that the tenant adds while the installation runs. */
+  readonly policies: RuntimePolicyClient;
 
   /** The agents that runs can use. */
   agents(): Promise<AgentListing>;

@@ -56,10 +56,10 @@ export interface Audit {
 const LONGEST = 256;
 const AT_ONCE = 50;
 
-function fieldsOf({ id, name, tenant }: Principal, action: AuditedAction, subject: Subject): AuditFields {
+function fieldsOf({ id, name, tenant, home = tenant }: Principal, action: AuditedAction, subject: Subject): AuditFields {
   return {
     action,
-    by: { id, name, tenant },
+    by: { id, name, tenant: home },
     request_id: subject.requestId?.slice(0, LONGEST) ?? null,
     target: subject.target?.slice(0, LONGEST) ?? null,
   };
@@ -75,14 +75,19 @@ function logOf(action: AuditedAction): AuditLogName {
 }
 
 export function createAudit(log: Pick<AuditLog, 'add' | 'remove'>, onError: (error: Error) => void): Audit {
+  /** In the log of the tenant that is changed. */
+  async function add(caller: Principal, action: AuditedAction, subject: Subject): Promise<string> {
+    return log.add(caller.tenant, logOf(action), fieldsOf(caller, action, subject));
+  }
+
   async function note(caller: Caller, action: AuditedAction, subject: Subject): Promise<void> {
-    if (caller !== null) await log.add(logOf(action), fieldsOf(caller, action, subject)).catch(onError);
+    if (caller !== null) await add(caller, action, subject).catch(onError);
   }
 
   /** undefined: it could not be noted, and need not be. */
   async function begin(caller: Principal, action: AuditedAction, subject: Subject) {
-    const add = async () => log.add(logOf(action), fieldsOf(caller, action, subject));
-    return logOf(action) === 'changes' ? whileAvailable(add) : add().catch(onError);
+    const write = async () => add(caller, action, subject);
+    return logOf(action) === 'changes' ? whileAvailable(write) : write().catch(onError);
   }
 
   async function noteAll(caller: Principal, action: AuditedAction, subjects: readonly Subject[]) {
@@ -90,7 +95,7 @@ export function createAudit(log: Pick<AuditLog, 'add' | 'remove'>, onError: (err
       await Promise.all(
         subjects
           .slice(first, first + AT_ONCE)
-          .map(async (each) => log.add(logOf(action), fieldsOf(caller, action, each))),
+          .map(async (each) => add(caller, action, each)),
       );
   }
 

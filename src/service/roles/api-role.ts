@@ -53,7 +53,7 @@ import type { LoginDoor } from '../../http/routes/oidc.ts';
 import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
 import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
-import { runtimeServersOf } from '../runtime-servers.ts';
+import { addedClientsOf } from '../runtime-definitions.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
 
@@ -92,7 +92,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
-    servers: runtimeServersOf(store, config, audit),
+    added: addedClientsOf(store, options, audit),
     charge: chargeCaller(spend),
     owner: () => ownerOf(currentCaller()),
   });
