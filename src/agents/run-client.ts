@@ -60,6 +60,8 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** The limit of `RunJournalOptions`. */
   requestBytes: number;
+  /** Part of `ResumeParts`. */
+  found?: ResumeParts['found'];
   /** Part of `RunRepeatParts`. */
   archived?: FindArchived | undefined;
   /** Default: all tenants have the same. */

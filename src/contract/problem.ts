@@ -32,6 +32,7 @@ const PROBLEMS = {
   version_conflict: [409, 'It was changed meanwhile'],
   request_closed: [409, 'The request is closed'],
   not_resumable: [409, 'The run cannot be resumed'],
+  outcome_known: [409, 'The outcome of the call is known'],
   outcome_unknown: [409, 'Calls of unknown outcome need a decision'],
   not_waiting: [409, 'It does not wait for its turn'],
   already_decided: [409, 'It is decided already'],

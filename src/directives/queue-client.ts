@@ -58,6 +58,8 @@ import { type FindArchived, type Reads, withArchived } from './read/archived-rea
 import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
+import type { Reconciliation } from '../contract/tool/reconciliation.ts';
 import type { RuntimePolicyClient } from '../contract/policy/runtime-policy.ts';
 import type { RuntimeAgentClient } from '../contract/run/runtime-agent.ts';
 import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
@@ -128,11 +130,24 @@ export interface AddedClients {
   readonly policies?: ((tenant: string) => RuntimePolicyClient) | undefined;
 }
 
+/** Finds out whether a tool call of unknown outcome happened. `ended`: waits for the end of a directive. */
+export interface ReconcilerCalls {
+  press(
+    requestId: string,
+    id: string,
+    ended: (id: string) => Promise<TerminalSignal | null>,
+  ): Promise<Reconciliation>;
+}
+
+/** How long a call waits for the tool that is asked, milliseconds. */
+const RECONCILE_MS = 20_000;
+
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
   /** Where directives wait for their turn. Default: none does. */
   gates?: (GateLooks & ChangeInGate) | undefined;
   deadLetters: DeadLetters;
+  reconciler: ReconcilerCalls;
   catalog: Catalog;
   lanes: Lanes;
   /** Number of delayed directives in each lane. Default: none. */
@@ -243,6 +258,12 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
         parts.deadLetters.redrive(read.data, tenant, { ...bulkClocks(signal), signal }),
       );
     },
+    reconcile: (requestId, directiveId) =>
+      whileAvailable(() =>
+        parts.reconciler.press(scoped(requestId), directiveId, async (id) =>
+          submissions.result(requestId, id, { timeoutMs: RECONCILE_MS }),
+        ),
+      ),
     lanes: () =>
       whileAvailable(() =>
         listLanes({

@@ -2,9 +2,12 @@
 // `runtime_servers` is not enabled.
 import type { Config } from '../config/config.ts';
 import type { McpServerConfig, ServerConfig } from '../config/servers.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 import { createKnownSecrets } from '../contract/json/secret-text.ts';
+import type { ReconcileSettings } from '../contract/tool/reconcile.ts';
 import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
 import { toolMatches } from '../contract/tool/tool-pattern.ts';
+import { readDefinition } from '../features/runtime-servers/definition.ts';
 import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
 import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
 import { createServerService, type ServerServiceParts } from '../features/runtime-servers/server-service.ts';
@@ -15,7 +18,7 @@ import type { Startable } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import { createCatalogChanges } from '../store/catalog/catalog-changes.ts';
-import { toolLane } from '../store/catalog/route.ts';
+import { isTenantServer, toolLane } from '../store/catalog/route.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Execution } from './roles/execution.ts';
@@ -36,6 +39,24 @@ function optionsOf(key: string, server: McpServerConfig, config: Config): McpSer
   if (transport.kind !== 'http') return options;
   const privateAddresses = config.runtimeServerRules?.privateAddresses ?? false;
   return { ...options, transport: { ...transport, privateAddresses } };
+}
+
+/** How the outcome of a tool's call is found out, by the key of its server: of the configuration, or of a tenant. */
+export function reconcileSettingsOf(
+  { connection }: Store,
+  config: Config,
+): (server: string, tool: string) => Promise<ReconcileSettings | null> {
+  const { mcpServers, runtimeServerRules: rules } = config;
+  const added = rules === null ? null : definitionStoreOn('servers', connection, config);
+  return async (server, tool) => {
+    const ofFile = mcpServers.get(server);
+    if (ofFile !== undefined) return ofFile.effects.get(tool)?.reconcile ?? null;
+    if (rules === null || added === null || !isTenantServer(server)) return null;
+    const tenant = tenantOf(server);
+    const { definition = null } = (await added.read(tenant, ownId(server))) ?? {};
+    const read = definition === null ? null : readDefinition(definition, tenant, rules);
+    return read?.ok === true ? (read.config.effects.get(tool)?.reconcile ?? null) : null;
+  };
 }
 
 /** The operations of each tenant; undefined: they are off. */

@@ -71,6 +71,7 @@ export const CALLS = {
     content: 'query',
     ofTenant: true,
   },
+  reconcile: { method: 'POST', path: `${DIRECTIVE}/reconcile`, scope: 'redrive', also: 'read' },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
   'servers.list': { method: 'GET', path: '/v1/servers', scope: 'admin', ofTenant: true },

@@ -29,6 +29,7 @@ import { instantSchema } from '../identifiers.ts';
 import { laneListingSchema } from '../request/lane-listing.ts';
 import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
 import { serverOutputSchema } from '../tool/server-output.ts';
+import { reconciliationSchema } from '../tool/reconciliation.ts';
 import {
   putServerBodySchema,
   runtimeServerListingSchema,
@@ -236,6 +237,14 @@ export const SERVICE_OPERATIONS = {
     answer: ['redrive', redriveSchema],
     problems: [415],
     isAbortable: true,
+  },
+  reconcile: {
+    tag: 'dead letters',
+    summary: 'Find out whether a tool call of unknown outcome happened',
+    description:
+      'Asks the tool that `reconcile` in `effects` names, as a new directive in the same request. The terminal signal of the call stays. A call that happened is no dead letter any more, and a resume of its run takes what was found.',
+    answer: ['reconciliation', reconciliationSchema],
+    problems: [404, 409],
   },
   'keys.list': {
     tag: 'access',

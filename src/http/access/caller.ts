@@ -133,6 +133,14 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.answer(requestId, inputId, signedBy(caller, answer)),
       );
     },
+    reconcile: async (requestId, directiveId) => {
+      const caller = requireCaller('redrive');
+      requireCaller('read');
+      if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
+      return audit.around(caller, 'reconcile', { requestId, target: directiveId }, () =>
+        client.reconcile(requestId, directiveId),
+      );
+    },
     redrive: async (which, options) => {
       const caller = requireCaller('redrive');
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
@@ -307,7 +315,7 @@ function submitted({ request_id: requestId, directives }: Submission): Subject {
 }
 
 const NO_REDRIVE =
-  'A key with limits (tools, agents, models, a minute or a day, tokens or money) cannot redrive.';
+  'A key with limits (tools, agents, models, a minute or a day, tokens or money) cannot redrive or reconcile.';
 
 function isLimited(caller: Principal): boolean {
   const { perMinute, perDay, tokensPerDay, moneyPerDay } = caller;
