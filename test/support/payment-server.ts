@@ -13,7 +13,7 @@ import { bridge } from './mcp-bridge.ts';
  * it is paid.
  */
 const HOW = ['paid', 'cut', 'silent', 'dropped'] as const;
-/** `late`: a payment is visible from the third question on; `closed`: none is known before `openBooks`. */
+/** `late`: a payment is visible from the third question on; `closed`: nothing is told while the books are closed. */
 const FIND = ['honest', 'late', 'never', 'huge', 'shape', 'other', 'text', 'closed'] as const;
 
 export interface PaymentArguments {
@@ -126,7 +126,7 @@ export async function startPaymentServer() {
         },
       },
     },
-    openBooks: () => void (areBooksOpen = true),
+    books: (areOpen: boolean) => void (areBooksOpen = areOpen),
     /** How often an order was paid. */
     paid: (order: string): number => all().filter((each) => each === order).length,
     [Symbol.asyncDispose]: async () => {

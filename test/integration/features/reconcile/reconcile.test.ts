@@ -200,7 +200,7 @@ describe('a payment whose outcome stayed unknown', () => {
     expect(closed.body).toMatchObject({ outcome: 'unknown', directive: { id: 'pay.reconcile-1' } });
     expect(await deadLetters('pressed')).toContain('pay');
 
-    payments.openBooks();
+    payments.books(true);
     const { body } = await press('pressed');
     expect(body).toMatchObject({
       outcome: 'happened',
@@ -218,9 +218,21 @@ describe('a payment whose outcome stayed unknown', () => {
   });
 
   test('that was not made can be redriven; a call with a known outcome is not asked about', async () => {
-    await submit({ order: 'unmade', find: 'closed', how: 'paid' }, { tool_name: 'bank.find_payment', arguments: { key: 'k', how: 'closed' } });
+    payments.books(false);
+    await submit({ order: 'unmade', find: 'closed', how: 'dropped' });
     await ended('unmade');
-    expect((await press('unmade')).body.code).toBe('outcome_known');
+    payments.books(true);
+    // "Did not happen" is not believed before `settle_ms` has passed since the end.
+    await untilHolds(async () => expect((await press('unmade')).body.outcome).toBe('not_happened'));
+    await untilHolds(async () => expect(await deadLetters('unmade')).toContain('pay'));
+    const directives = [{ request_id: 'unmade', id: 'pay' }];
+    const { body } = await post<{ redriven: { to: { id: string } }[] }>(
+      `${service.url}/v1/dead-letters/redrive`,
+      { directives },
+    );
+    expect(body.redriven.map(({ to }) => to.id)).toEqual(['pay.redrive-1']);
+    const known = `${service.url}/v1/requests/unmade/directives/pay.reconcile-1/reconcile`;
+    expect((await post<Press>(known, {})).body.code).toBe('outcome_known');
   });
 
   test('is not settled by an answer that was asked for before the loss', async () => {
