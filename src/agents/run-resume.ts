@@ -28,7 +28,7 @@ export interface ResumeParts {
   store: Pick<RunStore, 'read'>;
   journal: Pick<Journal, 'directive' | 'log'>;
   entrance: Entrance;
-  /** What a person has found out about a call of unknown outcome. Default: nothing. */
+  /** Finding of a person about a call of unknown outcome; null: none. Default: none. */
   found?: ((requestId: string, id: string) => Promise<FoundOutcome | null>) | undefined;
   /** Throws `DirectiveRefused` (`service_full`). */
   requireMemory(requestId?: string): Promise<void>;

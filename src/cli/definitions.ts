@@ -1,4 +1,4 @@
-/** What a tenant adds while the service runs, at the terminal: the verbs `add`, `remove` and `list` that servers, agents and
+/** Definitions that a tenant adds while the service runs, at the terminal: the verbs `add`, `remove` and `list` that servers, agents and
  *  policies share. It must never replace another version than the one that it has read. */
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
@@ -103,7 +103,10 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 
 export const CHANGE_HEAD = ['CHANGED (UTC)', 'BY', 'FAULT'];
 
-export function changeRow({ changed_at: at, changed_by: by, fault }: ShownDefinition, error?: string): string[] {
+export function changeRow(
+  { changed_at: at, changed_by: by, fault }: ShownDefinition,
+  error?: string,
+): string[] {
   return [instantText(at), oneLine(by ?? '-', 40), oneLine(fault ?? error ?? '-', 200)];
 }
 
@@ -132,7 +135,10 @@ export async function definitionIn(
         ? whole[name]
         : undefined;
   if (isObject(found)) return found;
-  throw usage(`${oneLine(file, 200)} holds no definition of a ${noun}.`, `Write the JSON of one ${noun} into it.`);
+  throw usage(
+    `${oneLine(file, 200)} holds no definition of a ${noun}.`,
+    `Write the JSON of one ${noun} into it.`,
+  );
 }
 
 /** undefined: no JSON. */

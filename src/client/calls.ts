@@ -63,7 +63,8 @@ export function callOf<Name extends OperationName>(exchanger: Exchanger, name: N
     const place = ids.reduce((begun, id, at) => begun + encodeURIComponent(id) + others[at], first);
     return exchanger.json({
       method,
-      path: place + queryText({ tenant, ...(content === 'query' ? (sent as object | undefined) : undefined) }),
+      path:
+        place + queryText({ tenant, ...(content === 'query' ? (sent as object | undefined) : undefined) }),
       headers: submissionHeaders(submission),
       body: content === undefined || content === 'query' ? undefined : (sent ?? {}),
       signal,

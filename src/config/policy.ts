@@ -2,6 +2,7 @@
 // Must never accept an expression that does not compile, nor a rule that names no counter beside it.
 import * as z from 'zod';
 import { fieldErrors } from '../contract/json/field-error.ts';
+import { fieldPath } from '../contract/json/field-path.ts';
 import { COUNTERS, type PolicySettings, POLICY_VARIABLES, SCOPES } from '../contract/policy/policy.ts';
 import { policyNameSchema } from '../contract/policy/runtime-policy.ts';
 import type { FieldError } from '../contract/problem.ts';
@@ -149,7 +150,7 @@ export function tenantPolicy(definition: unknown): TenantPolicy {
   if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error) };
   const policy: Policy = { ...parsed.data, default: 'allow' };
   const errors = [
-    ...policyFaults({ policy }).map(({ path, message }) => ({ path: path.slice(1).join('.'), message })),
+    ...policyFaults({ policy }).map(({ path, message }) => ({ path: fieldPath(path.slice(1)), message })),
     ...costlyExpressions(policy),
   ];
   return errors.length > 0 ? { ok: false, errors } : { ok: true, settings: settingsOf(policy) };
@@ -158,7 +159,7 @@ export function tenantPolicy(definition: unknown): TenantPolicy {
 /** The time of such an expression is a product of two sizes that callers choose. */
 function costlyExpressions({ rules, counters }: Policy): FieldError[] {
   const all = [
-    ...rules.map(({ when }, at) => ({ path: `rules.${at}.when`, text: when, result: 'bool' as const })),
+    ...rules.map(({ when }, at) => ({ path: `rules[${at}].when`, text: when, result: 'bool' as const })),
     ...[...counters].flatMap(([name, { of, sum }]) => [
       { path: `counters.${name}.of`, text: of, result: 'bool' as const },
       ...(sum === undefined ? [] : [{ path: `counters.${name}.sum`, text: sum, result: 'double' as const }]),
@@ -166,7 +167,10 @@ function costlyExpressions({ rules, counters }: Policy): FieldError[] {
   ];
   return all
     .filter(({ text, result }) => compile(text, result).repeats)
-    .map(({ path }) => ({ path, message: 'reads a value in each round of a loop: only rules of the operator may' }));
+    .map(({ path }) => ({
+      path,
+      message: 'reads a value in each round of a loop: only rules of the operator may',
+    }));
 }
 
 /** Faults between rules and counters. */

@@ -33,9 +33,12 @@ const most = (what: string, ofTenant: number, all: number) => ({
 });
 
 const enabled = (what: string) =>
-  z.boolean().default(false).register(notes, {
-    description: `Whether tenants may add ${what}. The same for every process.`,
-  });
+  z
+    .boolean()
+    .default(false)
+    .register(notes, {
+      description: `Whether tenants may add ${what}. The same for every process.`,
+    });
 
 const runtimeAgentsSchema = z.strictObject({
   enabled: enabled('agents'),
@@ -90,7 +93,9 @@ export function readAgent(
   const agent = parsed.data;
   const given = definition as Partial<SubmittedAgentDefinition>;
   const errors = [
-    ...(given.name === undefined || given.name === name ? [] : [{ path: 'name', message: 'is not that of the path' }]),
+    ...(given.name === undefined || given.name === name
+      ? []
+      : [{ path: 'name', message: 'is not that of the path' }]),
     ...useFaults(agent, rules, strategies),
     ...limitFaults(agent, rules),
     ...policyFaults(agent, rules),
@@ -115,7 +120,7 @@ function useFaults(
     ...tools.flatMap((pattern, at) =>
       isCovered(rules.tools, pattern)
         ? []
-        : [{ path: `tools.${at}`, message: 'is not among `runtime_agents.tools` of the operator' }],
+        : [{ path: `tools[${at}]`, message: 'is not among `runtime_agents.tools` of the operator' }],
     ),
     ...(isCovered(rules.models, model ?? alias)
       ? []
@@ -131,7 +136,12 @@ function limitFaults({ limits }: AgentDefinition, { limits: ceilings }: RuntimeA
   return Object.entries(ceilings).flatMap(([name, ceiling]) =>
     ceiling === undefined || (own[name] ?? Infinity) <= (ceiling ?? Infinity)
       ? []
-      : [{ path: `limits.${name}`, message: `is at most ${ceiling} by \`runtime_agents.limits\` of the operator` }],
+      : [
+          {
+            path: `limits.${name}`,
+            message: `is at most ${ceiling} by \`runtime_agents.limits\` of the operator`,
+          },
+        ],
   );
 }
 
@@ -141,14 +151,29 @@ function policyFaults({ policies }: AgentDefinition, { limits }: RuntimeAgentRul
   return [
     ...Object.entries(approvals).flatMap(([pattern, mode]) =>
       mode === 'auto'
-        ? [{ path: `policies.approvals.${pattern}`, message: 'cannot be "auto": only the operator lifts an approval' }]
+        ? [
+            {
+              path: `policies.approvals.${pattern}`,
+              message: 'cannot be "auto": only the operator lifts an approval',
+            },
+          ]
         : [],
     ),
     ...(overrides === 'any'
-      ? [{ path: 'policies.overrides', message: 'cannot be "any": only the operator lets runs loosen limits' }]
+      ? [
+          {
+            path: 'policies.overrides',
+            message: 'cannot be "any": only the operator lets runs loosen limits',
+          },
+        ]
       : []),
     ...(budget === 'ask' && isBounded
-      ? [{ path: 'policies.budget', message: 'cannot be "ask": the operator has set `runtime_agents.limits`' }]
+      ? [
+          {
+            path: 'policies.budget',
+            message: 'cannot be "ask": the operator has set `runtime_agents.limits`',
+          },
+        ]
       : []),
   ];
 }

@@ -1,5 +1,4 @@
-// What a tenant adds while the installation runs has a name, a version and a last change: the members that servers, agents and
-// policies share.
+// Definitions that a tenant adds while the installation runs, servers, agents and policies, share these members: version and last change.
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 

@@ -168,7 +168,7 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   output(server: string): Promise<ServerOutput>;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
-  /** What a tenant adds while the installation runs. Default: each call is refused. */
+  /** Definitions that a tenant adds while the installation runs. Default: each call is refused. */
   added?: AddedClients | undefined;
   /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
   isFiring?: boolean | undefined;

@@ -16,7 +16,10 @@ import {
   createAddedAgents,
   createAgentService,
 } from '../features/runtime-definitions/tenant-agents.ts';
-import { createPolicyService, createRulesOfTenants } from '../features/runtime-definitions/tenant-policies.ts';
+import {
+  createPolicyService,
+  createRulesOfTenants,
+} from '../features/runtime-definitions/tenant-policies.ts';
 import type { Audit } from '../http/access/audit.ts';
 import { currentCaller, requireUnrestricted } from '../http/access/caller.ts';
 import { createSeal } from '../mcp/oauth/seal.ts';
@@ -45,7 +48,10 @@ export function definitionStoreOn(
   });
 }
 
-function agentBounds({ runtime_agents: rules }: Config, { strategies }: Pick<Modules, 'strategies'>): AgentBounds {
+function agentBounds(
+  { runtime_agents: rules }: Config,
+  { strategies }: Pick<Modules, 'strategies'>,
+): AgentBounds {
   return { rules, strategies: new Set([react.name, ...strategies.map(({ name }) => name)]) };
 }
 

@@ -180,7 +180,11 @@ function following(
   if (rules === null) throw new Error('runtime_servers is not enabled');
   const { connection, keys } = store;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, onError);
-  const followed: Pick<DefinitionStore, 'revisions' | 'all'> = definitionStoreOn('servers', connection, config);
+  const followed: Pick<DefinitionStore, 'revisions' | 'all'> = definitionStoreOn(
+    'servers',
+    connection,
+    config,
+  );
   const follower = createServerFollower({
     store: followed,
     rules,

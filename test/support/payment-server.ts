@@ -63,7 +63,8 @@ export async function startPaymentServer() {
     if (how === 'shape') return json({ payments: order });
     if (how === 'other')
       return json({ found: true, key: 'another', id: 'p-other', token: 'sk-live-0123456789abcdef' });
-    if (how === 'text' || (how === 'closed' && !areBooksOpen)) return { content: [{ type: 'text', text: 'we are not sure' }] };
+    if (how === 'text' || (how === 'closed' && !areBooksOpen))
+      return { content: [{ type: 'text', text: 'we are not sure' }] };
     const isShown = order !== undefined && (how !== 'late' || count > 2);
     return json(isShown ? { found: true, key, id: `p-${order}` } : { found: false });
   }

@@ -36,7 +36,9 @@ interface RecordOptions {
 const CONFIG = 'the configuration with the rules; default: adjutant.json here';
 
 export function addPolicy({ program, local, withClient }: CommandLine): void {
-  const policy = program.command('policy').description('test the rules about calls, explain decisions, add and remove those of your tenant');
+  const policy = program
+    .command('policy')
+    .description('test the rules about calls, explain decisions, add and remove those of your tenant');
   const test = policy
     .command('test <file>')
     .description('replay recorded calls against the rules of the configuration; exit 1: a decision differs')
@@ -93,12 +95,7 @@ const HEAD = ['NAME', 'VERSION', 'RULES', ...CHANGE_HEAD];
 
 function row(policy: RuntimePolicy): string[] {
   const { rules } = policy.policy;
-  return [
-    policy.name,
-    policy.version,
-    String(Array.isArray(rules) ? rules.length : 0),
-    ...changeRow(policy),
-  ];
+  return [policy.name, policy.version, String(Array.isArray(rules) ? rules.length : 0), ...changeRow(policy)];
 }
 
 async function testRules(place: LocalInvocation, file: string, options: TestOptions): Promise<ExitCode> {

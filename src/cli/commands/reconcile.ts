@@ -28,7 +28,8 @@ async function reconcile({ client, terminal, json }: Invocation, call: string): 
     terminal.out(`${outcome}  ${asked}${reason === null ? '' : `: ${oneLine(reason, 400)}`}`);
     if (result !== undefined) terminal.out(oneLine(JSON.stringify(result), SHOWN));
     if (outcome === 'happened') terminal.err('The call is no dead letter any more.');
-    if (outcome === 'not_happened') terminal.err(`Make it: \`${ADJUTANT} dead redrive ${oneLine(call, 200)}\``);
+    if (outcome === 'not_happened')
+      terminal.err(`Make it: \`${ADJUTANT} dead redrive ${oneLine(call, 200)}\``);
   }
   return outcome === 'unknown' || outcome === 'pending' ? EXIT.failed : EXIT.done;
 }

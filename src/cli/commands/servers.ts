@@ -3,13 +3,7 @@
 import type { Command } from 'commander';
 import type { OfTenant } from '../../contract/runtime-definition.ts';
 import type { RuntimeServer, ServerTest } from '../../contract/tool/runtime-server.ts';
-import {
-  addDefinitionVerbs,
-  CHANGE_HEAD,
-  CHANGED_TENANT,
-  changeRow,
-  definitionIn,
-} from '../definitions.ts';
+import { addDefinitionVerbs, CHANGE_HEAD, CHANGED_TENANT, changeRow, definitionIn } from '../definitions.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { instantText } from '../table.ts';
@@ -68,7 +62,9 @@ const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 async function testServer({ client, terminal, json }: Invocation, target: string): Promise<ExitCode> {
   const tested = SERVER_NAME.test(target)
     ? await client.servers.test(target)
-    : await client.servers.test('test', { server: await definitionIn(target, { noun: 'server', section: 'mcpServers', name: null }) });
+    : await client.servers.test('test', {
+        server: await definitionIn(target, { noun: 'server', section: 'mcpServers', name: null }),
+      });
   if (json) terminal.out(JSON.stringify(tested));
   else printTest(terminal, tested);
   return tested.ok ? EXIT.done : EXIT.failed;

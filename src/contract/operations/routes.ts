@@ -78,7 +78,13 @@ export const CALLS = {
   'servers.get': { method: 'GET', path: SERVER, scope: 'admin', ofTenant: true },
   'servers.put': { method: 'PUT', path: SERVER, scope: 'admin', content: 'small', ofTenant: true },
   'servers.remove': { method: 'DELETE', path: SERVER, scope: 'admin', content: 'query', ofTenant: true },
-  'servers.test': { method: 'POST', path: `${SERVER}/test`, scope: 'admin', content: 'small', ofTenant: true },
+  'servers.test': {
+    method: 'POST',
+    path: `${SERVER}/test`,
+    scope: 'admin',
+    content: 'small',
+    ofTenant: true,
+  },
   serverOutput: {
     method: 'GET',
     path: '/v1/servers/:server_name/stderr',

@@ -15,7 +15,9 @@ export const listedAgentSchema = z.object({
     .describe('Tools that the agent may call: names or patterns over the catalog.'),
   version: definitionVersionSchema
     .optional()
-    .describe('Version of an agent that the tenant has added at runtime. Absent: the operator has configured it.'),
+    .describe(
+      'Version of an agent that the tenant has added at runtime. Absent: the operator has configured it.',
+    ),
 });
 
 /** In the order of their names. */

@@ -1,4 +1,4 @@
-// What is found out about a call of unknown outcome when a person asks its server again.
+// The finding about a call of unknown outcome when a person asks its server again.
 // Must never stand for the terminal signal of the call, which stays as it is.
 import * as z from 'zod';
 import { identifierSchema } from '../identifiers.ts';
@@ -26,13 +26,3 @@ export const reconciliationSchema = z.object({
 
 /** Answer to a reconciliation that a person has asked for. */
 export type Reconciliation = z.infer<typeof reconciliationSchema>;
-
-const LOOK_UP = /\.reconcile-\d{1,3}$/;
-
-/** Directives among these that have asked about a call of unknown outcome, in their order. */
-export function lookUpsOf<Directive extends { readonly id: string }>(
-  id: string,
-  all: readonly Directive[],
-): Directive[] {
-  return all.filter((each) => LOOK_UP.test(each.id) && each.id.replace(LOOK_UP, '') === id);
-}

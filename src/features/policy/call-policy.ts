@@ -35,13 +35,7 @@ const LONGEST_STOP_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 const BATCH = 100;
 
-export function createCallPolicy({
-  connection,
-  keys,
-  journal,
-  rulesOf,
-  onError,
-}: PolicyOptions): CallPolicy {
+export function createCallPolicy({ connection, keys, journal, rulesOf, onError }: PolicyOptions): CallPolicy {
   const counters = createPolicyCounters(connection, keys);
   const run = prepareScripts(connection);
 

@@ -92,7 +92,7 @@ function renamed(ruled: Ruled, ruleName: (rule: string) => string): Ruled {
   return { kind: 'ruled', ruling: { ...ruled.ruling, rule: rule === null ? null : ruleName(rule) } };
 }
 
-/** Of equally strict ones the first. */
+/** The first of equally strict ones. */
 function strictest(all: readonly Ruled[]): Ruled {
   const needs = all.find(({ kind }) => kind === 'needs');
   if (needs !== undefined) return needs;

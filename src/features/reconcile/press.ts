@@ -1,4 +1,4 @@
-// A person asks about a call of unknown outcome: the look-up is a directive of its own, and the dead letter of the call is settled by
+// A person asks about a call of unknown outcome: the inquiry is a directive of its own, and the dead letter of the call is settled by
 // what it finds. Must never make the lost call, replace its terminal signal, nor trust an answer that is older than the loss.
 import { ownId } from '../../contract/access/tenant.ts';
 import type { Directive, ParsedDirective } from '../../contract/directive/directive.ts';
@@ -20,7 +20,13 @@ import { actorOf, decodeEnvelope, type Envelope, idempotencyKey } from '../../st
 import type { Journal } from '../../store/request/journal.ts';
 import { type PayloadObjects, wholeEnvelope } from '../../store/request/large-payloads.ts';
 import type { WholeResult } from '../../store/request/whole-result.ts';
-import { compileReconcile, type Finding, type LostCall, readableAnswer, type Reconcile } from './reconcile.ts';
+import {
+  compileReconcile,
+  type Finding,
+  type LostCall,
+  readableAnswer,
+  type Reconcile,
+} from './reconcile.ts';
 
 export interface ReconcilerParts {
   readonly journal: Journal;
@@ -32,18 +38,22 @@ export interface ReconcilerParts {
   readonly whole: WholeResult;
   /** How the outcome of a tool's call is found out. `server`: its key. null: it is not configured. */
   settingsOf(server: string, tool: string): Promise<ReconcileSettings | null>;
-  /** Asked before a look-up is submitted: whether the caller may submit it. Throws the refusal. */
+  /** Asked before an inquiry is submitted: whether the caller may submit it. Throws the refusal. */
   readonly charge?: ((count: number) => Promise<void>) | undefined;
 }
 
 export interface Reconciler {
   /** Asks once. `ended`: waits for the end of a directive; null: it has not ended in time. */
-  press(requestId: string, id: string, ended: (id: string) => Promise<TerminalSignal | null>): Promise<Reconciliation>;
-  /** What was found out about a call of unknown outcome by asking; null: nothing. */
+  press(
+    requestId: string,
+    id: string,
+    ended: (id: string) => Promise<TerminalSignal | null>,
+  ): Promise<Reconciliation>;
+  /** The finding about a call of unknown outcome; null: there is none. */
   found(requestId: string, id: string): Promise<Exclude<Finding, { kind: 'unknown' }> | null>;
 }
 
-const MOST_LOOK_UPS = 64;
+const MOST_INQUIRIES = 64;
 const ASKED_MS = 15_000;
 const DEADLINE_MS = 60_000;
 
@@ -63,7 +73,7 @@ interface Lost {
 }
 
 /** `acceptedAt`: milliseconds since the epoch, by the clock of Redis. */
-interface LookUp {
+interface Inquiry {
   readonly id: string;
   readonly acceptedAt: number;
   readonly isOpen: boolean;
@@ -72,22 +82,22 @@ interface LookUp {
 export function createReconciler(parts: ReconcilerParts): Reconciler {
   const { journal, submitter, dead, catalog, whole, charge = async () => {} } = parts;
 
-  async function answerOf(lost: Lost, { id, acceptedAt }: LookUp): Promise<Finding> {
+  async function answerOf(lost: Lost, { id, acceptedAt }: Inquiry): Promise<Finding> {
     const end = await recordedEnd(journal, lost.requestId, id);
     return end === null ? NOT_ENDED : findingIn(lost, acceptedAt, await whole(lost.requestId, end));
   }
 
-  /** What look-ups have found, and the id of the next one, or of one that has not ended. */
-  async function lookUps(lost: Lost) {
-    let found: { lookUp: LookUp; finding: Exclude<Finding, { kind: 'unknown' }> } | null = null;
-    for (let count = 1; count <= MOST_LOOK_UPS; count += 1) {
+  /** The finding of the inquiries so far, and the id of the next one, or of one that has not ended. */
+  async function inquiries(lost: Lost) {
+    let found: { inquiry: Inquiry; finding: Exclude<Finding, { kind: 'unknown' }> } | null = null;
+    for (let count = 1; count <= MOST_INQUIRIES; count += 1) {
       const id = suffixedId(lost.id, `.reconcile-${count}`);
-      const lookUp = await lookUpAt(parts, lost, id);
-      if (lookUp === null) return { found, open: null, next: id };
-      if (lookUp === 'other') continue;
-      if (lookUp.isOpen) return { found, open: lookUp, next: id };
-      const finding = await answerOf(lost, lookUp);
-      if (finding.kind !== 'unknown') found = { lookUp, finding };
+      const inquiry = await inquiryAt(parts, lost, id);
+      if (inquiry === null) return { found, open: null, next: id };
+      if (inquiry === 'other') continue;
+      if (inquiry.isOpen) return { found, open: inquiry, next: id };
+      const finding = await answerOf(lost, inquiry);
+      if (finding.kind !== 'unknown') found = { inquiry, finding };
       if (finding.kind === 'happened') return { found, open: null, next: null };
     }
     return { found, open: null, next: null };
@@ -98,7 +108,10 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
     const listed = entries.find(({ server }) => server === lost.server)?.tools;
     const effect = listed?.find(({ name }) => name === lost.tool)?.effect;
     if (effect !== undefined && effect !== 'read')
-      throw refused('bad_request', `The tool "${lost.tool}" is not asked: its repeat policy is not \`read\`.`);
+      throw refused(
+        'bad_request',
+        `The tool "${lost.tool}" is not asked: its repeat policy is not \`read\`.`,
+      );
     await charge(1);
     const { agent, traceparent } = lost.envelope;
     const sealing = { ...(agent === undefined ? {} : { agent }), actsFor: actorOf(lost.envelope) };
@@ -111,19 +124,19 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
     ended: (id: string) => Promise<TerminalSignal | null>,
   ): Promise<Reconciliation> {
     const lost = await lostCall(parts, requestId, id);
-    const { found, open, next } = await lookUps(lost);
+    const { found, open, next } = await inquiries(lost);
     const known = found?.finding.kind === 'happened' ? found : null;
     if (known === null && next === null)
-      throw refused('bad_request', `The outcome of the call was asked for ${MOST_LOOK_UPS} times.`);
-    const lookUpId = known?.lookUp.id ?? open?.id ?? next ?? '';
-    if (known === null && open === null) await ask(lost, lookUpId);
-    if (known === null && (await ended(lookUpId)) === null) return shown(lost, lookUpId, 'pending');
-    const lookUp = await lookUpAt(parts, lost, lookUpId);
-    if (lookUp === null || lookUp === 'other') throw unknownDirective(requestId, lookUpId);
-    const finding = await answerOf(lost, lookUp);
-    // The look-up is durable: a repeat after a crash finds it, and settles.
+      throw refused('bad_request', `The outcome of the call was asked for ${MOST_INQUIRIES} times.`);
+    const inquiryId = known?.inquiry.id ?? open?.id ?? next ?? '';
+    if (known === null && open === null) await ask(lost, inquiryId);
+    if (known === null && (await ended(inquiryId)) === null) return shown(lost, inquiryId, 'pending');
+    const inquiry = await inquiryAt(parts, lost, inquiryId);
+    if (inquiry === null || inquiry === 'other') throw unknownDirective(requestId, inquiryId);
+    const finding = await answerOf(lost, inquiry);
+    // The inquiry is durable: a repeat after a crash finds it, and settles.
     if (finding.kind === 'happened') await dead.remove(lost);
-    return shown(lost, lookUpId, finding);
+    return shown(lost, inquiryId, finding);
   }
 
   return {
@@ -131,7 +144,7 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
     async found(requestId, id) {
       const lost = await lostCall(parts, requestId, id).catch(() => null);
       if (lost === null) return null;
-      const { found } = await lookUps(lost);
+      const { found } = await inquiries(lost);
       // A redrive may have made the call meanwhile.
       const isMadeAgain = (await journal.directive(requestId, successorId(id))) !== null;
       return found === null || (isMadeAgain && found.finding.kind === 'not_happened') ? null : found.finding;
@@ -146,7 +159,8 @@ function findingIn(lost: Lost, acceptedAt: number, end: TerminalSignal): Finding
   const { result } = end.data;
   if (!result.ok) return { kind: 'unknown', reason: `it failed as ${result.error.type}` };
   const finding = lost.reconcile.findingIn(readableAnswer(result.payload), lost.call);
-  if (finding.kind === 'happened') return 'result' in finding ? finding : { ...finding, result: result.payload };
+  if (finding.kind === 'happened')
+    return 'result' in finding ? finding : { ...finding, result: result.payload };
   const isSettled = acceptedAt >= lost.endedAt + lost.reconcile.settings.settleMs;
   return finding.kind === 'not_happened' && !isSettled
     ? { kind: 'unknown', reason: '"did not happen" came before settle_ms had passed' }
@@ -156,7 +170,8 @@ function findingIn(lost: Lost, acceptedAt: number, end: TerminalSignal): Finding
 function shown(lost: Lost, id: string, finding: Finding | 'pending'): Reconciliation {
   const directive = { request_id: ownId(lost.requestId), id };
   const { tool } = lost;
-  if (finding === 'pending') return { outcome: 'pending', directive, tool, reason: 'it has not answered yet' };
+  if (finding === 'pending')
+    return { outcome: 'pending', directive, tool, reason: 'it has not answered yet' };
   if (finding.kind === 'unknown') return { outcome: 'unknown', directive, tool, reason: finding.reason };
   const result = finding.kind === 'happened' ? { result: finding.result } : {};
   return { outcome: finding.kind, directive, tool, reason: null, ...result };
@@ -184,8 +199,20 @@ async function lostCall(parts: ReconcilerParts, requestId: string, id: string): 
   const reconcile = compileReconcile(settings);
   const args = reconcile.argumentsFor(call);
   if (args === null)
-    throw refused('bad_request', 'An argument of the call that the look-up needs is absent.');
-  return { requestId, id, lane, errorType: error.type, endedAt, envelope, call, reconcile, tool, server, args };
+    throw refused('bad_request', 'An argument of the call that the inquiry needs is absent.');
+  return {
+    requestId,
+    id,
+    lane,
+    errorType: error.type,
+    endedAt,
+    envelope,
+    call,
+    reconcile,
+    tool,
+    server,
+    args,
+  };
 }
 
 async function toolOf(
@@ -205,12 +232,12 @@ async function toolOf(
   throw refused('bad_request', detail);
 }
 
-/** The look-up of an id; `other`: a directive that has not asked this, or asked before the call was lost. null: none. */
-async function lookUpAt(
+/** The inquiry of an id; `other`: a directive that has not asked this, or asked before the call was lost. null: none. */
+async function inquiryAt(
   { journal, objects }: ReconcilerParts,
   lost: Lost,
   id: string,
-): Promise<LookUp | 'other' | null> {
+): Promise<Inquiry | 'other' | null> {
   const record = await journal.directive(lost.requestId, id);
   if (record === null) return null;
   const { lane, acceptedAt, endedAt } = record;

@@ -118,4 +118,5 @@ export function changeOf({ version, at, by }: StoredDefinition) {
   return { version, changed_at: new Date(at).toISOString(), changed_by: by };
 }
 
-export const SEALED_ELSEWHERE = 'It is sealed with a key that this process does not have (ADJUTANT_TOKEN_KEY).';
+export const SEALED_ELSEWHERE =
+  'It is sealed with a key that this process does not have (ADJUTANT_TOKEN_KEY).';

@@ -72,7 +72,11 @@ export function createDefinitionStore(options: DefinitionStoreOptions) {
   const placeOf = (tenant: string, name: string): string => `runtime ${NOUNS[kind]} ${tenant}/${name}`;
 
   function stored(tenant: string, name: string, text: string): StoredDefinition {
-    const { version = '0', at = 0, json } = /^(?<version>\d+) (?<at>\d+) (?<json>.*)$/su.exec(text)?.groups ?? {};
+    const {
+      version = '0',
+      at = 0,
+      json,
+    } = /^(?<version>\d+) (?<at>\d+) (?<json>.*)$/su.exec(text)?.groups ?? {};
     const record = recordSchema.safeParse(jsonOf(json ?? ''));
     const { by = null, definition = null, sealed } = record.success ? record.data : {};
     const opened = sealed === undefined ? null : (seal?.open(sealed, placeOf(tenant, name)) ?? null);
@@ -93,14 +97,19 @@ export function createDefinitionStore(options: DefinitionStoreOptions) {
       return new Map(found);
     },
     /** Revision of the last change of a tenant; null: it has none. */
-    revision: async (tenant: string): Promise<string | null> => connection.hget(state, `${TENANT_FIELD}${tenant}`),
+    revision: async (tenant: string): Promise<string | null> =>
+      connection.hget(state, `${TENANT_FIELD}${tenant}`),
     /** Revision of the last change of each tenant that has definitions. */
     async revisions(): Promise<ReadonlyMap<string, string>> {
       const fields = Object.entries(await connection.hgetall(state));
       const ofTenants = fields.filter(([field]) => field.startsWith(TENANT_FIELD));
       return new Map(ofTenants.map(([field, revision]) => [field.slice(TENANT_FIELD.length), revision]));
     },
-    async put(tenant: string, name: string, { definition, isSealed, by, over }: PutDefinition): Promise<Stored> {
+    async put(
+      tenant: string,
+      name: string,
+      { definition, isSealed, by, over }: PutDefinition,
+    ): Promise<Stored> {
       const text = JSON.stringify(definition);
       const content =
         isSealed && seal !== null ? { sealed: seal.seal(text, placeOf(tenant, name)) } : { definition };

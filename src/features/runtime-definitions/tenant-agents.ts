@@ -5,7 +5,11 @@ import { faultText, refusedAt } from '../../contract/json/field-error.ts';
 import { readBody, readInput } from '../../contract/json/read-input.ts';
 import { redact } from '../../contract/json/redaction.ts';
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
-import { putAgentBodySchema, type RuntimeAgent, type RuntimeAgentClient } from '../../contract/run/runtime-agent.ts';
+import {
+  putAgentBodySchema,
+  type RuntimeAgent,
+  type RuntimeAgentClient,
+} from '../../contract/run/runtime-agent.ts';
 import { removeDefinitionQuerySchema } from '../../contract/runtime-definition.ts';
 import type { AddedAgents } from '../../store/catalog/known-agents.ts';
 import {

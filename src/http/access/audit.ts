@@ -56,7 +56,11 @@ export interface Audit {
 const LONGEST = 256;
 const AT_ONCE = 50;
 
-function fieldsOf({ id, name, tenant, home = tenant }: Principal, action: AuditedAction, subject: Subject): AuditFields {
+function fieldsOf(
+  { id, name, tenant, home = tenant }: Principal,
+  action: AuditedAction,
+  subject: Subject,
+): AuditFields {
   return {
     action,
     by: { id, name, tenant: home },
@@ -93,9 +97,7 @@ export function createAudit(log: Pick<AuditLog, 'add' | 'remove'>, onError: (err
   async function noteAll(caller: Principal, action: AuditedAction, subjects: readonly Subject[]) {
     for (let first = 0; first < subjects.length; first += AT_ONCE)
       await Promise.all(
-        subjects
-          .slice(first, first + AT_ONCE)
-          .map(async (each) => add(caller, action, each)),
+        subjects.slice(first, first + AT_ONCE).map(async (each) => add(caller, action, each)),
       );
   }
 

@@ -15,7 +15,12 @@ import {
   nextLookMs,
   textOfDoubt,
 } from '../../features/reconcile/doubt.ts';
-import { type Finding, type LostCall, readableAnswer, type Reconcile } from '../../features/reconcile/reconcile.ts';
+import {
+  type Finding,
+  type LostCall,
+  readableAnswer,
+  type Reconcile,
+} from '../../features/reconcile/reconcile.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';
 import type { Execution, ExecutionContext, TaskKeeping } from './definition.ts';
 

@@ -408,7 +408,13 @@ describe('a reservation', () => {
     expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
     const settings = { rules: [], counters: [], default: 'deny' } as const;
     const { connection, keys, journal } = pipeline;
-    const policy = createCallPolicy({ connection, keys, journal, rulesOf: () => compileRules(settings), onError: () => {} });
+    const policy = createCallPolicy({
+      connection,
+      keys,
+      journal,
+      rulesOf: () => compileRules(settings),
+      onError: () => {},
+    });
     const claimed = {
       directive: call,
       envelope: { directive: call, lane: LANE },

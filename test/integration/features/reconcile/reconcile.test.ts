@@ -184,7 +184,8 @@ describe('a payment whose outcome stayed unknown', () => {
     result?: unknown;
     code?: string;
   }
-  const press = async (order: string) => post<Press>(`${service.url}/v1/requests/${order}/directives/pay/reconcile`, {});
+  const press = async (order: string) =>
+    post<Press>(`${service.url}/v1/requests/${order}/directives/pay/reconcile`, {});
   const deadLetters = async (order: string): Promise<string[]> => {
     const { body } = await get<{ dead_letters: { request_id: string; id: string }[] }>(
       `${service.url}/v1/dead-letters`,
@@ -236,7 +237,12 @@ describe('a payment whose outcome stayed unknown', () => {
   });
 
   test('is not settled by an answer that was asked for before the loss', async () => {
-    const forged = { type: 'tool_exec', id: 'pay.reconcile-1', request_id: 'forged', tool_name: 'bank.find_payment' };
+    const forged = {
+      type: 'tool_exec',
+      id: 'pay.reconcile-1',
+      request_id: 'forged',
+      tool_name: 'bank.find_payment',
+    };
     await post(`${service.url}/v1/directives`, { ...forged, arguments: { key: 'any', how: 'honest' } });
     await submit({ order: 'forged', find: 'text' });
     await untilHolds(async () => expect(await deadLetters('forged')).toContain('pay'));
