@@ -178,9 +178,9 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.drainWorker(id, drain),
       );
     },
-    servers: forAdmins(client.servers),
-    runtimeAgents: forAdmins(client.runtimeAgents),
-    policies: forAdmins(client.policies),
+    servers: forAdmins(() => client.servers, ['list', 'get', 'put', 'remove', 'test']),
+    runtimeAgents: forAdmins(() => client.runtimeAgents, ['get', 'put', 'remove']),
+    policies: forAdmins(() => client.policies, ['list', 'get', 'put', 'remove']),
     runs: answeredRuns(guardRuns(client, guards), client),
     schedules: takingShown(
       guardSchedules(readings.schedules, {
@@ -195,12 +195,12 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
 }
 
 /** Definitions hold addresses, prompts and rules: only administrators of the tenant read and change them. */
-function forAdmins<Client extends object>(client: Client): Client {
-  const guarded = Object.entries(client).map(([name, method]: [string, (...given: unknown[]) => unknown]) => [
+function forAdmins<Client extends object>(client: () => Client, names: readonly (keyof Client)[]): Client {
+  const guarded = names.map((name) => [
     name,
     async (...given: unknown[]): Promise<unknown> => {
       requireCaller('admin');
-      return method(...given);
+      return (client()[name] as (...given: unknown[]) => unknown)(...given);
     },
   ]);
   return Object.fromEntries(guarded) as Client;
