@@ -26,7 +26,6 @@ import { createSeal } from '../mcp/oauth/seal.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { AddedAgents } from '../store/catalog/known-agents.ts';
 import { keySpace, type RuntimeKind } from '../store/keys.ts';
-import { runtimeServersOf } from './runtime-servers.ts';
 import type { Store } from './store.ts';
 
 /** `confirm`: only writes need it. */
@@ -80,32 +79,40 @@ export function rulesOfCalls(
   return () => rules;
 }
 
-/** The operations of tenants on what they add. */
+type Changing = Pick<Parameters<typeof createPolicyService>[0], 'store' | 'noted' | 'caller'>;
+
+/** How definitions of a kind are changed: noted in the audit, in the name of the caller. */
+export function changing(
+  kind: RuntimeKind,
+  { connection, queue }: Store,
+  config: Config,
+  audit: Audit,
+): Changing {
+  return {
+    store: definitionStoreOn(kind, connection, config, queue.confirm),
+    caller: () => currentCaller()?.name ?? null,
+    noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),
+  };
+}
+
+/** The operations of tenants on the agents and policies that they add. */
 export function addedClientsOf(
   store: Store,
   { config, modules }: { readonly config: Config; readonly modules: Modules },
   audit: Audit,
-): AddedClients {
-  const { connection, queue, catalog } = store;
-  const storeOf = (kind: RuntimeKind) => definitionStoreOn(kind, connection, config, queue.confirm);
-  const by: Pick<Parameters<typeof createPolicyService>[0], 'noted' | 'caller'> = {
-    caller: () => currentCaller()?.name ?? null,
-    noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),
-  };
-  const { isOfFile } = catalog.agents;
+): Omit<AddedClients, 'servers'> {
+  const { runtime_agents: agents, runtime_policies: policies } = config;
+  const { isOfFile } = store.catalog.agents;
+  const bounds = agentBounds(config, modules);
   return {
-    servers: runtimeServersOf(store, config, { ...by, store: storeOf('servers') }),
-    ...(config.runtime_agents.enabled && {
+    ...(agents.enabled && {
       runtimeAgents: createAgentService({
-        ...by,
-        ...agentBounds(config, modules),
-        store: storeOf('agents'),
+        ...changing('agents', store, config, audit),
+        ...bounds,
         isOfFile,
         requireUnrestricted,
       }),
     }),
-    ...(config.runtime_policies.enabled && {
-      policies: createPolicyService({ ...by, store: storeOf('policies') }),
-    }),
+    ...(policies.enabled && { policies: createPolicyService(changing('policies', store, config, audit)) }),
   };
 }

@@ -10,8 +10,9 @@ import { toolMatches } from '../contract/tool/tool-pattern.ts';
 import { readDefinition } from '../features/runtime-servers/definition.ts';
 import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
 import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
-import { createServerService, type ServerServiceParts } from '../features/runtime-servers/server-service.ts';
+import { createServerService } from '../features/runtime-servers/server-service.ts';
 import type { DefinitionStore } from '../features/runtime-definitions/definition-store.ts';
+import type { Audit } from '../http/access/audit.ts';
 import { createMcpPool, type McpPoolOptions } from '../mcp/pool.ts';
 import type { McpServerOptions } from '../mcp/server-options.ts';
 import type { Startable } from '../platform/lifecycle.ts';
@@ -23,7 +24,7 @@ import type { Worker } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Execution } from './roles/execution.ts';
 import { serverOptions } from './roles/mcp-servers.ts';
-import { definitionStoreOn } from './runtime-definitions.ts';
+import { changing, definitionStoreOn } from './runtime-definitions.ts';
 import type { Store } from './store.ts';
 
 interface Settings {
@@ -61,17 +62,17 @@ export function reconcileSettingsOf(
 
 /** The operations of each tenant; undefined: they are off. */
 export function runtimeServersOf(
-  { catalog }: Store,
+  store: Store,
   config: Config,
-  shared: Pick<ServerServiceParts, 'store' | 'noted' | 'caller'>,
+  audit: Audit,
 ): ((tenant: string) => RuntimeServerClient) | undefined {
   const { runtimeServerRules: rules } = config;
   if (rules === null) return undefined;
   return createServerService({
-    ...shared,
+    ...changing('servers', store, config, audit),
     rules,
-    catalog: catalog.published.tools,
-    renewKnown: catalog.renewServers,
+    catalog: store.catalog.published.tools,
+    renewKnown: store.catalog.renewServers,
     ofFile: new Set(config.mcpServers.keys()),
     optionsOf: (key, server) => optionsOf(key, server, config),
   });

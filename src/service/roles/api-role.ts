@@ -54,7 +54,7 @@ import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
 import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
 import { addedClientsOf } from '../runtime-definitions.ts';
-import { reconcileSettingsOf } from '../runtime-servers.ts';
+import { reconcileSettingsOf, runtimeServersOf } from '../runtime-servers.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
 
@@ -93,7 +93,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
-    added: addedClientsOf(store, options, audit),
+    added: { servers: runtimeServersOf(store, config, audit), ...addedClientsOf(store, options, audit) },
     reconcileOf: reconcileSettingsOf(store, config),
     charge: chargeCaller(spend),
     owner: () => ownerOf(currentCaller()),
