@@ -30,8 +30,6 @@ export interface Named {
   readonly stored: StoredDefinition;
 }
 
-export type DefinitionOperations<View> = ReturnType<typeof createDefinitionOperations<View>>;
-
 export function createDefinitionOperations<View>(parts: DefinitionParts<View>, tenant: string) {
   const { store, noun, audited } = parts;
 

@@ -79,7 +79,7 @@ function kindOf({ store, noted, caller }: PolicyServiceParts): DefinitionParts<R
 }
 
 /** How long a worker decides by what it has read, milliseconds. */
-export const FRESH_MS = 1_000;
+const FRESH_MS = 1_000;
 /** Tenants whose rules are kept compiled. */
 const MOST_KEPT = 1_000;
 
