@@ -22,7 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   mcp: ['contract', 'platform/telemetry', 'platform/bounds', 'platform/json-schema'],
   models: ['contract', 'platform/bounds'],
   'features/webhooks': ['platform/bounds'],
-  'features/reconcile': ['contract', 'platform/expression'],
+  'features/reconcile': ['contract', 'platform/expression', 'store', 'store/catalog', 'directives'],
   'worker/executors': [
     'contract',
     'platform/telemetry',
@@ -69,15 +69,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'store/catalog',
     'worker',
   ],
-  'features/runtime-servers': [
+  'features/runtime-definitions': [
     'contract',
-    'platform/telemetry',
     'platform/redis',
-    'platform/bounds',
     'config',
     'store',
     'store/catalog',
+    'features/policy',
+  ],
+  'features/runtime-servers': [
+    'contract',
+    'platform/telemetry',
+    'platform/bounds',
+    'config',
+    'store/catalog',
     'mcp',
+    'features/runtime-definitions',
   ],
   'http/access': ['contract', 'platform/redis', 'store'],
   'features/queue-api': [
@@ -146,6 +153,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'features/stats',
     'features/server-output',
     'features/policy',
+    'features/runtime-definitions',
     'features/runtime-servers',
     'features/reconcile',
     'http/access',

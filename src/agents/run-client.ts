@@ -2,7 +2,6 @@
 // engine does.
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import { DEFAULT_TENANT, ownId, scopedId } from '../contract/access/tenant.ts';
-import type { AgentDefinition } from '../contract/run/agent-definition.ts';
 import type { AgentListing } from '../contract/run/agent-listing.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { readBody } from '../contract/json/read-input.ts';
@@ -61,6 +60,8 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** The limit of `RunJournalOptions`. */
   requestBytes: number;
+  /** Part of `ResumeParts`. */
+  found?: ResumeParts['found'];
   /** Part of `RunRepeatParts`. */
   archived?: FindArchived | undefined;
   /** Default: all tenants have the same. */
@@ -155,20 +156,21 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     async cancel(requestId, reason) {
       await notifier.cancel(requestId, reason);
     },
-    async agents() {
-      return agentListing(await whileAvailable(() => agents.list()));
+    async agents(tenant) {
+      return agentListing(await whileAvailable(() => agents.list(tenant)));
     },
   };
 }
 
-function agentListing(listed: readonly AgentDefinition[]): AgentListing {
+function agentListing(listed: Awaited<ReturnType<Agents['list']>>): AgentListing {
   return {
-    agents: listed.map(({ name, description, strategy, model, model_alias, tools }) => ({
+    agents: listed.map(({ name, description, strategy, model, model_alias, tools, version }) => ({
       name,
       description,
       strategy,
       model: model ?? model_alias,
       tools,
+      ...(version === undefined ? {} : { version }),
     })),
   };
 }

@@ -28,11 +28,17 @@ export interface ResumeParts {
   store: Pick<RunStore, 'read'>;
   journal: Pick<Journal, 'directive' | 'log'>;
   entrance: Entrance;
+  /** Finding of a person about a call of unknown outcome; null: none. Default: none. */
+  found?: ((requestId: string, id: string) => Promise<FoundOutcome | null>) | undefined;
   /** Throws `DirectiveRefused` (`service_full`). */
   requireMemory(requestId?: string): Promise<void>;
   /** The most bytes of a request, for the refusal that names them. */
   mostBytes(requestId: string): number;
 }
+
+export type FoundOutcome =
+  | { readonly kind: 'happened'; readonly result?: unknown }
+  | { readonly kind: 'not_happened' };
 
 /** The API and its callers see neither the open calls nor the limits of such a run. */
 const SEALED =
@@ -54,28 +60,40 @@ export function createResume(parts: ResumeParts): Resume {
     if ((await parts.runs.isSealed(requestId)) === true) throw notResumable(requestId, SEALED);
     await parts.requireMemory(requestId);
     const interrupted = run.document === null ? null : interruptionOf(run.document);
-    if (interrupted !== null) await check(parts, requestId, body, interrupted);
-    const verdict = await reopen(parts, { run, body, name, interrupted });
+    const found = interrupted === null ? {} : await check(parts, requestId, body, interrupted);
+    const verdict = await reopen(parts, { run, body, found, name, interrupted });
     return answerTo(parts, run, verdict);
   }
 
   return (requestId, body, options) => whileAvailable(() => resume(requestId, body, options));
 }
 
+/** Throws `DirectiveRefused`. Resolves with the decisions that follow from what was found out. */
 async function check(
   parts: ResumeParts,
   requestId: string,
   { overrides, decisions }: ResumeBody,
   { agent, calls }: InterruptedRun,
-): Promise<void> {
+): Promise<Decisions> {
   const errors = looserLimits(agent, overrides);
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
   const ends = await Promise.all(calls.map(async (id) => endOf(parts, requestId, id)));
-  const undecided = ends.filter((end) => end !== null && !Object.hasOwn(decisions, end.id));
-  if (undecided.length === 0) return;
-  const named = undecided.map((end) => end?.id).join(', ');
+  const open = ends.filter((end) => end !== null && !Object.hasOwn(decisions, end.id)) as UnknownCall[];
+  const found = await Promise.all(open.map(async ({ id }) => decisionOf(await parts.found?.(requestId, id))));
+  const undecided = open.filter((_, at) => found[at] === null);
+  if (undecided.length === 0)
+    return Object.fromEntries(open.flatMap(({ id }, at) => (found[at] ? [[id, found[at]]] : [])));
+  const named = undecided.map(({ id }) => id).join(', ');
   const detail = `it is unknown whether these calls of request "${ownId(requestId)}" have acted: ${named}; decide for each: repeat, done or skip`;
   throw new DirectiveRefused(problem('outcome_unknown', { detail, calls: undecided }));
+}
+
+type Decisions = ResumeBody['decisions'];
+
+/** null: a person decides. */
+function decisionOf(found: FoundOutcome | null | undefined): Decisions[string] | null {
+  if (!found) return null;
+  return found.kind === 'happened' ? { action: 'done', result: found.result } : { action: 'repeat' };
 }
 
 interface UnknownCall {
@@ -101,6 +119,7 @@ async function endOf({ journal }: ResumeParts, requestId: string, id: string): P
 interface Reopening {
   run: StoredRun;
   body: ResumeBody;
+  found: Decisions;
   name: string;
   /** null: it goes on, has its final answer, or never began; the script knows a repeat. */
   interrupted: InterruptedRun | null;
@@ -108,10 +127,10 @@ interface Reopening {
 
 async function reopen(
   { runs, entrance }: ResumeParts,
-  { run, body, name, interrupted }: Reopening,
+  { run, body, found, name, interrupted }: Reopening,
 ): Promise<ResumeVerdict> {
   const { requestId, version, traceparent, now, spec } = run;
-  const data = signalData(run, body);
+  const data = signalData(run, { ...body, decisions: { ...found, ...body.decisions } });
   const drafted = { type: 'ai.request.resumed', data };
   const signal = runSignal(drafted, { requestId, cause: ownId(requestId), traceparent, now });
   const resumed = {

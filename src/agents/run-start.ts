@@ -76,8 +76,8 @@ export function createRunStarter(parts: RunStarterParts) {
   ): Promise<Start> {
     const passing = passingRunRefusal(run.request_id);
     if (passing !== null) return { ok: false, refusal: passing };
-    const agent = await agents.find(run.agent);
-    if (agent === null) return { ok: false, refusal: await unknownAgent(agents, run.agent) };
+    const agent = await agents.find(run.agent, tenantOf(run.request_id));
+    if (agent === null) return { ok: false, refusal: await unknownAgent(agents, run) };
     const { parent = null, spender = parent === null ? caller() : undefined } = by;
     const errors = faultsOf(parts, run, agent, parent);
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
@@ -158,8 +158,8 @@ function onEndOf(
   return onEnd ?? (endNotices.concerns(facts) ? [] : undefined);
 }
 
-async function unknownAgent(agents: Agents, name: string): Promise<Problem> {
-  const known = (await agents.names()).slice(0, NAMED_AGENTS);
+async function unknownAgent(agents: Agents, { agent: name, request_id: id }: NamedRun): Promise<Problem> {
+  const known = (await agents.names(tenantOf(id))).slice(0, NAMED_AGENTS);
   const list = known.length === 0 ? 'none is configured' : `known agents: ${known.join(', ')}`;
   const message = `there is no agent "${name}"; ${list}`;
   return problem('not_found', { detail: message, errors: [{ path: 'agent', message }], agents: known });

@@ -55,6 +55,10 @@ export const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   reindex_under_way: `Wait: it ends by itself. \`${ADJUTANT} doctor\` shows its progress.`,
   keys_full: 'Revoke unused keys (at most 1,000).',
   servers_full: 'Remove unused servers, or ask the operator for a higher runtime_servers.most.',
+  outcome_known:
+    'Only tool calls that ended as outcome_unknown are asked about; `get` shows how a directive ended.',
+  agents_full: 'Remove unused agents, or ask the operator for a higher runtime_agents.most.',
+  policies_full: 'Remove unused policies, or ask the operator for a higher runtime_policies.most.',
   schedules_full: 'Delete unused schedules (at most 1,000 for each tenant).',
   body_too_large: 'Submit less at once, or raise `limits.body_bytes`.',
   request_full: 'Use another request, or raise `limits.request_bytes`.',

@@ -27,6 +27,7 @@ import { addMcp } from './commands/mcp.ts';
 import { addPayload } from './commands/payload.ts';
 import { addPolicy } from './commands/policy.ts';
 import { addPrioritize } from './commands/prioritize.ts';
+import { addReconcile } from './commands/reconcile.ts';
 import { addRecord } from './commands/record.ts';
 import { addReindex } from './commands/reindex.ts';
 import { addRequests } from './commands/requests.ts';
@@ -48,7 +49,7 @@ export const VERBS: readonly { readonly group: string; readonly verbs: readonly 
   { group: 'Set up and run:', verbs: [addInit, addDev, addRoles, addDoctor, addCompletion] },
   { group: 'Call and ask:', verbs: [addCall, addLlm, addAsk, addSubmit, addAgain, addResume, addSchedules] },
   { group: 'Follow and find:', verbs: [addGet, addTail, addTrace, addRequests, addPayload, addListen] },
-  { group: 'Steer:', verbs: [addSteering, addAnswer, addCancel, addPrioritize, addDead] },
+  { group: 'Steer:', verbs: [addSteering, addAnswer, addCancel, addPrioritize, addDead, addReconcile] },
   { group: 'Evaluate:', verbs: [addRecord, addEval, addDiff, addPolicy] },
   {
     group: 'Operate:',

@@ -45,6 +45,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly traceparent?: string | undefined;
+  /** Tenant that an administrator of the tenant `default` names. */
+  readonly tenant?: string | undefined;
 }
 
 export type Call<Name extends OperationName> = (
@@ -56,12 +58,13 @@ export function callOf<Name extends OperationName>(exchanger: Exchanger, name: N
   const [first = '', ...others] = path.split(/:\w+/);
   const call = async (...given: unknown[]): Promise<unknown> => {
     const ids = given.slice(0, others.length) as string[];
-    const [sent, options] = content === undefined ? [] : given.slice(others.length);
-    const { signal, ...submission } = (options ?? {}) as CallOptions;
+    const [sent, options] = [...(content === undefined ? [undefined] : []), ...given.slice(others.length)];
+    const { signal, tenant, ...submission } = (options ?? {}) as CallOptions;
     const place = ids.reduce((begun, id, at) => begun + encodeURIComponent(id) + others[at], first);
     return exchanger.json({
       method,
-      path: content === 'query' ? place + queryText(sent ?? {}) : place,
+      path:
+        place + queryText({ tenant, ...(content === 'query' ? (sent as object | undefined) : undefined) }),
       headers: submissionHeaders(submission),
       body: content === undefined || content === 'query' ? undefined : (sent ?? {}),
       signal,
@@ -70,7 +73,7 @@ export function callOf<Name extends OperationName>(exchanger: Exchanger, name: N
   return call as unknown as Call<Name>;
 }
 
-type Group = 'runs' | 'schedules' | 'servers' | 'keys';
+type Group = 'runs' | 'schedules' | 'servers' | 'runtimeAgents' | 'policies' | 'keys';
 
 /** Client methods of all calls of a group, by their names without that of the group. */
 export function callsOf<G extends Group>(

@@ -122,6 +122,8 @@ export function createHttpClient(options: PlainClientOptions): DirectiveClient {
     runs: answeredRuns(callsOf(exchanger, 'runs'), { signals, request }),
     schedules: callsOf(exchanger, 'schedules'),
     servers: callsOf(exchanger, 'servers'),
+    runtimeAgents: callsOf(exchanger, 'runtimeAgents'),
+    policies: callsOf(exchanger, 'policies'),
     close: async () => closed.abort(),
   };
 }

@@ -5,6 +5,7 @@ import {
   agentPoliciesSchema,
   compactionSchema,
   errorPolicySchema,
+  runLimitOverridesSchema,
   runLimitsSchema,
 } from '../contract/run/agent-definition.ts';
 import { type Note, notes } from './notes.ts';
@@ -50,7 +51,7 @@ annotate(inlineAgentSchema.shape, {
   },
 });
 
-annotate(runLimitsSchema.shape, {
+const LIMIT_NOTES = {
   max_iterations: { description: 'Model calls of a run.', unit: 'calls' },
   max_tool_calls: { description: 'Tool calls of a run.', special: 'null = no limit', unit: 'calls' },
   max_tokens: {
@@ -69,6 +70,20 @@ annotate(runLimitsSchema.shape, {
   },
   parallel_tool_calls: { description: 'Tool calls at once; the others wait.', unit: 'calls' },
   max_pending: { description: 'Directives of a run that may be open at once.', unit: 'directives' },
+};
+
+annotate(runLimitsSchema.shape, LIMIT_NOTES);
+
+const asFor = (note: Note): Note => ({ ...note, fallback: 'as for agents' });
+
+annotate(runLimitOverridesSchema.shape, {
+  max_iterations: asFor(LIMIT_NOTES.max_iterations),
+  max_tool_calls: asFor(LIMIT_NOTES.max_tool_calls),
+  max_tokens: asFor(LIMIT_NOTES.max_tokens),
+  max_cost: asFor(LIMIT_NOTES.max_cost),
+  deadline_ms: asFor(LIMIT_NOTES.deadline_ms),
+  parallel_tool_calls: asFor(LIMIT_NOTES.parallel_tool_calls),
+  max_pending: asFor(LIMIT_NOTES.max_pending),
 });
 
 annotate(agentPoliciesSchema.shape, {

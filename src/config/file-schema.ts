@@ -10,6 +10,7 @@ import { modelSections } from './models.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
 import { policyFaults, policySections } from './policy.ts';
+import { runtimeDefinitionSections } from './runtime-definitions.ts';
 import { runtimeServerSections } from './runtime-servers.ts';
 import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
@@ -131,6 +132,7 @@ export const fileSchema = z.strictObject({
   ...flowSections,
   ...policySections,
   ...runtimeServerSections,
+  ...runtimeDefinitionSections,
   ...webhookSections,
 });
 

@@ -1,7 +1,11 @@
 // The rules that decide about calls, and the counters that rules read.
-// Must never accept an expression that does not compile, nor a rule that names no counter of the file.
+// Must never accept an expression that does not compile, nor a rule that names no counter beside it.
 import * as z from 'zod';
+import { fieldErrors } from '../contract/json/field-error.ts';
+import { fieldPath } from '../contract/json/field-path.ts';
 import { COUNTERS, type PolicySettings, POLICY_VARIABLES, SCOPES } from '../contract/policy/policy.ts';
+import { policyNameSchema } from '../contract/policy/runtime-policy.ts';
+import type { FieldError } from '../contract/problem.ts';
 import { createCompiler } from '../platform/expression/expression.ts';
 import { expressionsOf } from './expression.ts';
 import { byName } from './names.ts';
@@ -15,9 +19,6 @@ const DAY_MS = 86_400_000;
 const compile = createCompiler(POLICY_VARIABLES);
 const expression = expressionsOf(compile);
 
-const ruleNameSchema = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z 0-9 _ -, not _ or - first');
 const counterNameSchema = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 of a-z 0-9 _, a letter first');
@@ -26,7 +27,7 @@ const strictSchema = z.enum(['deny', 'ask']);
 
 const ruleSchema = z
   .strictObject({
-    name: ruleNameSchema.register(notes, { description: 'Names the rule in signals and errors.' }),
+    name: policyNameSchema.clone().register(notes, { description: 'Names the rule in signals and errors.' }),
     when: expression('bool').register(notes, {
       description: 'A [CEL expression](policy.md): the rule is for the calls for which it is true.',
     }),
@@ -116,6 +117,62 @@ export const policySections = {
 
 type Policy = NonNullable<z.output<typeof policySections.policy>>;
 
+/** All of them are evaluated for each call of the tenant. */
+const MOST_RULES_OF_TENANT = 8;
+const MOST_COUNTERS_OF_TENANT = 4;
+
+/** Rules of a tenant are only added to those of the operator. */
+const tenantPolicySchema = z.strictObject({
+  rules: z
+    .array(
+      ruleSchema.refine(({ decision }) => decision !== 'allow', {
+        path: ['decision'],
+        message: 'must be deny, ask or limit: a tenant cannot allow what the operator does not',
+      }),
+    )
+    .min(1)
+    .max(MOST_RULES_OF_TENANT),
+  counters: byName(counterNameSchema, counterSchema)
+    .prefault({})
+    .refine(
+      (counters) => (counters as ReadonlyMap<string, unknown>).size <= MOST_COUNTERS_OF_TENANT,
+      `must be at most ${MOST_COUNTERS_OF_TENANT}`,
+    ),
+});
+
+export type TenantPolicy =
+  | { readonly ok: true; readonly settings: PolicySettings }
+  | { readonly ok: false; readonly errors: readonly FieldError[] };
+
+/** The rules of a tenant, which allow every call about which none of them decides. */
+export function tenantPolicy(definition: unknown): TenantPolicy {
+  const parsed = tenantPolicySchema.safeParse(definition);
+  if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error) };
+  const policy: Policy = { ...parsed.data, default: 'allow' };
+  const errors = [
+    ...policyFaults({ policy }).map(({ path, message }) => ({ path: fieldPath(path.slice(1)), message })),
+    ...costlyExpressions(policy),
+  ];
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, settings: settingsOf(policy) };
+}
+
+/** The time of such an expression is a product of two sizes that callers choose. */
+function costlyExpressions({ rules, counters }: Policy): FieldError[] {
+  const all = [
+    ...rules.map(({ when }, at) => ({ path: `rules[${at}].when`, text: when, result: 'bool' as const })),
+    ...[...counters].flatMap(([name, { of, sum }]) => [
+      { path: `counters.${name}.of`, text: of, result: 'bool' as const },
+      ...(sum === undefined ? [] : [{ path: `counters.${name}.sum`, text: sum, result: 'double' as const }]),
+    ]),
+  ];
+  return all
+    .filter(({ text, result }) => compile(text, result).repeats)
+    .map(({ path }) => ({
+      path,
+      message: 'reads a value in each round of a loop: only rules of the operator may',
+    }));
+}
+
 /** Faults between rules and counters. */
 export function policyFaults({
   policy,
@@ -133,7 +190,7 @@ export function policyFaults({
       : [
           {
             path: ['policy', 'rules', at, 'counter'],
-            message: `is no counter of the file; those are ${namesOf(policy)}`,
+            message: `is no counter under counters; those are ${namesOf(policy)}`,
           },
         ]),
     ...unknownCounters(when, policy).map((message) => ({ path: ['policy', 'rules', at, 'when'], message })),
@@ -170,7 +227,7 @@ function unknownCounters(when: string, policy: Policy): string[] {
     .map((name) =>
       name === ''
         ? 'reads counters as a whole; name one, as in counters.refunds'
-        : `reads the counter "${name}", which is none of the file; those are ${namesOf(policy)}`,
+        : `reads the counter "${name}", which is not under counters; those are ${namesOf(policy)}`,
     );
 }
 
@@ -179,7 +236,10 @@ function namesOf({ counters }: Policy): string {
 }
 
 export function policySettings(policy: Policy | undefined): PolicySettings | null {
-  if (policy === undefined) return null;
+  return policy === undefined ? null : settingsOf(policy);
+}
+
+function settingsOf(policy: Policy): PolicySettings {
   return {
     default: policy.default,
     counters: [...policy.counters].map(([name, { of, sum, per }]) => ({ name, of, sum: sum ?? null, per })),

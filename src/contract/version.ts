@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '225579d0f726efdecb73f6548fc4f33ee32f0f9cb0ec4674cde3c5019cba4130';
+export const CONTRACT_SHA256 = '79502fbb1d72d3f6772dcbab65efc166e992f0f64b9d6d5cc49bcfd840978726';

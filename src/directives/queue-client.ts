@@ -58,6 +58,10 @@ import { type FindArchived, type Reads, refusingArchived, withArchived } from '.
 import { createSearch } from './read/search.ts';
 import { createRequestReader, type RequestReaderParts } from './read/request-reader.ts';
 import { takingShown } from '../contract/schedule/shown-schedule.ts';
+import type { TerminalSignal } from '../contract/signal/signal.ts';
+import type { Reconciliation } from '../contract/tool/reconciliation.ts';
+import type { RuntimePolicyClient } from '../contract/policy/runtime-policy.ts';
+import type { RuntimeAgentClient } from '../contract/run/runtime-agent.ts';
 import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
 import { runsWithoutClear, schedulesWithoutClear } from './required-encryption.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
@@ -90,7 +94,7 @@ export interface ClientRuns extends Omit<RunCalls, 'start' | 'decideAll'> {
   family(requestId: string): Promise<(SeenRun & { parent: string | null }) | null>;
   /** Asks the request's run to end, where there is one. */
   cancel(requestId: string, reason: string | null): Promise<void>;
-  agents(): Promise<AgentListing>;
+  agents(tenant: string): Promise<AgentListing>;
 }
 
 type ReadAgain = z.output<typeof againBodySchema>;
@@ -119,11 +123,31 @@ export type SchedulesOf = (
   client: Pick<DirectiveClient, 'submit'> & { readonly runs: RunCalls },
 ) => ScheduleClient;
 
+/** The operations of each tenant; undefined: their section is not enabled. */
+export interface AddedClients {
+  readonly servers?: ((tenant: string) => RuntimeServerClient) | undefined;
+  readonly runtimeAgents?: ((tenant: string) => RuntimeAgentClient) | undefined;
+  readonly policies?: ((tenant: string) => RuntimePolicyClient) | undefined;
+}
+
+/** Finds out whether a tool call of unknown outcome happened. `ended`: waits for the end of a directive. */
+export interface ReconcilerCalls {
+  press(
+    requestId: string,
+    id: string,
+    ended: (id: string) => Promise<TerminalSignal | null>,
+  ): Promise<Reconciliation>;
+}
+
+/** How long a call waits for the tool that is asked, milliseconds. */
+const RECONCILE_MS = 20_000;
+
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
   /** Where directives wait for their turn. Default: none does. */
   gates?: (GateLooks & ChangeInGate) | undefined;
   deadLetters: DeadLetters;
+  reconciler: ReconcilerCalls;
   catalog: Catalog;
   lanes: Lanes;
   /** Number of delayed directives in each lane. Default: none. */
@@ -144,8 +168,8 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   output(server: string): Promise<ServerOutput>;
   budgets(tenant: string): Promise<BudgetListing>;
   schedules: SchedulesOf;
-  /** Servers that a tenant adds while the installation runs. Default: each call is refused. */
-  servers?: ((tenant: string) => RuntimeServerClient) | undefined;
+  /** Definitions that a tenant adds while the installation runs. Default: each call is refused. */
+  added?: AddedClients | undefined;
   /** Fires schedules: it submits under the ids of firings. Default: they are refused. */
   isFiring?: boolean | undefined;
   /** Closes what the client was built on. */
@@ -202,9 +226,9 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
   );
   const lists = {
     ...listsOf(parts.lists, tenant),
-    servers: (parts.servers ?? noServers)(tenant),
+    ...addedOf(parts.added, tenant),
     schedules,
-    agents: () => parts.runs.agents(),
+    agents: () => parts.runs.agents(tenant),
     tools: (which: Parameters<DirectiveClient['tools']>[0]) =>
       whileAvailable(async () =>
         toolListing(entriesFor(await catalog.published.tools.read(), tenant), which),
@@ -235,6 +259,12 @@ function singleRequests(parts: QueueClientParts, tenant: string): Omit<Directive
       );
       return parts.archived === undefined ? redrive : refusingArchived(redrive, reads.request);
     },
+    reconcile: (requestId, directiveId) =>
+      whileAvailable(() =>
+        parts.reconciler.press(scoped(requestId), directiveId, async (id) =>
+          submissions.result(requestId, id, { timeoutMs: RECONCILE_MS }),
+        ),
+      ),
     lanes: () =>
       whileAvailable(() =>
         listLanes({
@@ -260,15 +290,24 @@ async function outputOf({ catalog, output }: QueueClientParts, server: string): 
   throw new DirectiveRefused(problem('not_found', { detail: `There is no MCP server ${server}.` }));
 }
 
-/** Throws `DirectiveRefused` (`not_found`). */
-async function refusedServers(): Promise<never> {
-  const detail = 'Servers are not added at runtime here: the section runtime_servers is not enabled.';
-  return Promise.reject(new DirectiveRefused(problem('not_found', { detail })));
+function addedOf(
+  { servers, runtimeAgents, policies }: AddedClients = {},
+  tenant: string,
+): Pick<DirectiveClient, keyof AddedClients> {
+  const operations = ['list', 'get', 'put', 'remove', 'test'];
+  return {
+    servers: servers?.(tenant) ?? off<RuntimeServerClient>('servers', operations),
+    runtimeAgents: runtimeAgents?.(tenant) ?? off<RuntimeAgentClient>('agents', operations),
+    policies: policies?.(tenant) ?? off<RuntimePolicyClient>('policies', operations),
+  };
 }
 
-function noServers(): RuntimeServerClient {
-  const [list, get, put, remove, test] = Array.from({ length: 5 }, () => refusedServers);
-  return { list, get, put, remove, test } as RuntimeServerClient;
+/** Each operation throws `DirectiveRefused` (`not_found`). */
+function off<Client extends object>(what: string, operations: readonly string[]): Client {
+  const detail = `Tenants add no ${what} here: the section runtime_${what} is not enabled.`;
+  const refuse = async (): Promise<never> =>
+    Promise.reject(new DirectiveRefused(problem('not_found', { detail })));
+  return Object.fromEntries(operations.map((name) => [name, refuse])) as Client;
 }
 
 function runsOf({ runs, journal, answer }: QueueClientParts, tenant: string): RunCalls {

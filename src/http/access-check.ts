@@ -95,22 +95,28 @@ export function checkAccess(app: App, doors: Doors | null): SeesDetails {
   return (request) => doors.gate.isOpen || callers.has(request);
 }
 
-/** On behalf of the caller, or of the tenant that it names to read. */
+/** On behalf of the caller, or of the tenant that it names. */
 function actingAs(request: FastifyRequest, principal: Principal, others: OtherTenants, done: Done): void {
   const { ofTenant = false } = request.routeOptions.config as RuledConfig;
   const tenant = ofTenant ? takenTenant(request.query) : undefined;
   if (tenant === undefined) onBehalfOf(principal, done);
-  else void readAs(others, principal, tenant, done);
+  else void actAs(others, { principal, tenant, reads: ['GET', 'HEAD'].includes(request.method) }, done);
 }
 
-async function readAs(others: OtherTenants, principal: Principal, tenant: string, done: Done): Promise<void> {
-  let reader: Principal | null;
+interface ActsAs {
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly reads: boolean;
+}
+
+async function actAs(others: OtherTenants, { principal, tenant, reads }: ActsAs, done: Done): Promise<void> {
+  let actor: Principal | null;
   try {
-    reader = await others.reading(principal, tenant);
+    actor = reads ? await others.reading(principal, tenant) : await others.changing(principal, tenant);
   } catch (refusal) {
     return done(refusal as Error);
   }
-  onBehalfOf(reader ?? principal, done);
+  onBehalfOf(actor ?? principal, done);
 }
 
 /** Where no key is needed there is one tenant, and its name is no other one. */

@@ -69,7 +69,7 @@ function schemaOfRoute(name: OperationName): FastifySchema {
   };
 }
 
-/** Queries of routes that read what a tenant has may name another one; the access check takes it out. */
+/** Queries of routes that read or change what a tenant has may name another one; the access check takes it out. */
 function withTenant(name: OperationName, query: z.ZodObject): z.ZodObject {
   const { ofTenant }: Route = ROUTES[name];
   return ofTenant === true && !('tenant' in query.shape)
@@ -81,7 +81,7 @@ function withTenant(name: OperationName, query: z.ZodObject): z.ZodObject {
 const ownTenantSchema = tenantSchema
   .refine((tenant) => tenant === DEFAULT_TENANT, 'needs a key with the scope admin of the tenant default')
   .describe(
-    'Tenant whose data are read. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.',
+    'Tenant whose data are read or changed. Needs the scope `admin` of the tenant `default`, and is audited. Default: that of the caller.',
   );
 
 export interface CalledClients {

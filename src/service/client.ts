@@ -3,6 +3,7 @@
 import { createSchemaChecks, type SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import { type CheckContent, createAnswerer } from '../directives/answer-question.ts';
 import { createRunClient } from '../agents/run-client.ts';
+import type { ResumeParts } from '../agents/run-resume.ts';
 import { createRunStore } from '../agents/turn/run-store.ts';
 import { runView } from '../agents/core/run-view.ts';
 import type { CustomTypes } from '../contract/directive/custom-directive.ts';
@@ -27,10 +28,12 @@ import {
   type QueueClientParts,
   type SchedulesOf,
 } from '../directives/queue-client.ts';
-import { createSubmitter } from '../directives/submit.ts';
+import { createSubmitter, type Submitter } from '../directives/submit.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { FindArchived } from '../directives/read/archived-reads.ts';
 import { tracePageOf } from '../directives/read/views.ts';
+import { createReconciler, type Reconciler, type ReconcilerParts } from '../features/reconcile/press.ts';
+import { wholeResults } from '../store/request/whole-result.ts';
 import { readOutput } from '../features/server-output/server-output.ts';
 import { requestListsOf } from './search.ts';
 import type { ScheduleOwner } from '../features/schedules/schedule-record.ts';
@@ -64,7 +67,9 @@ export interface ClientOptions {
   /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
   traceUrl?: string | null;
   /** Part of `QueueClientParts`. */
-  servers?: QueueClientParts['servers'];
+  added?: QueueClientParts['added'];
+  /** Part of `ReconcilerParts`. Default: no tool has it. */
+  reconcileOf?: ReconcilerParts['settingsOf'] | undefined;
   /** Reads requests that Redis no longer holds. Default: nothing is archived. */
   archived?: FindArchived | undefined;
   /** Part of `RedriveParts`. Default: no check. */
@@ -106,8 +111,10 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   const capacity = capacityOf(store, options);
   const shared = { ...store, ...queue, journal, index, preparer, capacity, objects: payloads.objects };
   const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
+  const reconciler = reconcilerOf(store, submitter, options);
   const parts: QueueClientParts = {
     journal,
+    reconciler,
     follower: createFollower(journal, subscriber, recheckMs),
     subscriber,
     recheckMs,
@@ -126,9 +133,9 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     later: records.later,
     changes: records.changes,
     reports: store.reports,
-    runs: runsOf(store, capacity, options),
+    runs: runsOf(store, capacity, { ...options, found: reconciler.found }),
     archived: options.archived,
-    servers: options.servers,
+    added: options.added,
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     isFiring: options.isFiring,
     mustEncrypt: options.mustEncrypt,
@@ -190,7 +197,12 @@ function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaC
 function runsOf(
   store: Store,
   capacity: Capacity,
-  { requestBytes, caller, archived }: Pick<ClientOptions, 'requestBytes' | 'caller' | 'archived'>,
+  {
+    requestBytes,
+    caller,
+    archived,
+    found,
+  }: Pick<ClientOptions, 'requestBytes' | 'caller' | 'archived'> & Pick<ResumeParts, 'found'>,
 ): ClientRuns {
   const { spans, limitsOf } = store;
   const { runs, journal } = store.records;
@@ -208,6 +220,24 @@ function runsOf(
     requestBytes,
     limitsOf,
     archived,
+    found,
+  });
+}
+
+function reconcilerOf(
+  { records: { journal, dead, payloads }, catalog }: Store,
+  submitter: Submitter,
+  { reconcileOf = async () => null, charge }: Pick<ClientOptions, 'reconcileOf' | 'charge'>,
+): Reconciler {
+  return createReconciler({
+    journal,
+    dead,
+    submitter,
+    charge,
+    objects: payloads.objects,
+    whole: wholeResults(payloads),
+    catalog: catalog.published.tools,
+    settingsOf: reconcileOf,
   });
 }
 

@@ -2,44 +2,35 @@
 // `runtime_servers` is not enabled.
 import type { Config } from '../config/config.ts';
 import type { McpServerConfig, ServerConfig } from '../config/servers.ts';
+import { ownId, tenantOf } from '../contract/access/tenant.ts';
 import { createKnownSecrets } from '../contract/json/secret-text.ts';
+import type { ReconcileSettings } from '../contract/tool/reconcile.ts';
 import type { RuntimeServerClient } from '../contract/tool/runtime-server.ts';
 import { toolMatches } from '../contract/tool/tool-pattern.ts';
+import { readDefinition } from '../features/runtime-servers/definition.ts';
 import { createRuntimePool } from '../features/runtime-servers/runtime-pool.ts';
 import { createServerFollower, type ServedServers } from '../features/runtime-servers/server-follower.ts';
 import { createServerService } from '../features/runtime-servers/server-service.ts';
-import { createServerStore, type ServerStore } from '../features/runtime-servers/server-store.ts';
+import type { DefinitionStore } from '../features/runtime-definitions/definition-store.ts';
 import type { Audit } from '../http/access/audit.ts';
-import { currentCaller } from '../http/access/caller.ts';
 import { createMcpPool, type McpPoolOptions } from '../mcp/pool.ts';
-import { createSeal } from '../mcp/oauth/seal.ts';
 import type { McpServerOptions } from '../mcp/server-options.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import { createCatalogChanges } from '../store/catalog/catalog-changes.ts';
-import { toolLane } from '../store/catalog/route.ts';
+import { isTenantServer, toolLane } from '../store/catalog/route.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Execution } from './roles/execution.ts';
 import { serverOptions } from './roles/mcp-servers.ts';
+import { changing, definitionStoreOn } from './runtime-definitions.ts';
 import type { Store } from './store.ts';
 
 interface Settings {
   readonly config: Config;
   readonly logger: Logger;
   readonly onError: (error: Error) => void;
-}
-
-function storeOf({ connection, keys, queue }: Store, { tokenKeys, runtime_servers: section }: Config) {
-  const [first, ...others] = tokenKeys;
-  return createServerStore({
-    connection,
-    keys,
-    seal: first === undefined ? null : createSeal([first, ...others]),
-    most: { ofTenant: section.most_per_tenant, all: section.most },
-    confirm: queue.confirm,
-  });
 }
 
 /** HTTP to such a server follows no redirect, and reaches public addresses only unless the operator allows others. */
@@ -51,6 +42,24 @@ function optionsOf(key: string, server: McpServerConfig, config: Config): McpSer
   return { ...options, transport: { ...transport, privateAddresses } };
 }
 
+/** How the outcome of a tool's call is found out, by the key of its server: of the configuration, or of a tenant. */
+export function reconcileSettingsOf(
+  { connection }: Store,
+  config: Config,
+): (server: string, tool: string) => Promise<ReconcileSettings | null> {
+  const { mcpServers, runtimeServerRules: rules } = config;
+  const added = rules === null ? null : definitionStoreOn('servers', connection, config);
+  return async (server, tool) => {
+    const ofFile = mcpServers.get(server);
+    if (ofFile !== undefined) return ofFile.effects.get(tool)?.reconcile ?? null;
+    if (rules === null || added === null || !isTenantServer(server)) return null;
+    const tenant = tenantOf(server);
+    const { definition = null } = (await added.read(tenant, ownId(server))) ?? {};
+    const read = definition === null ? null : readDefinition(definition, tenant, rules);
+    return read?.ok === true ? (read.config.effects.get(tool)?.reconcile ?? null) : null;
+  };
+}
+
 /** The operations of each tenant; undefined: they are off. */
 export function runtimeServersOf(
   store: Store,
@@ -60,13 +69,11 @@ export function runtimeServersOf(
   const { runtimeServerRules: rules } = config;
   if (rules === null) return undefined;
   return createServerService({
-    store: storeOf(store, config),
+    ...changing('servers', store, config, audit),
     rules,
     catalog: store.catalog.published.tools,
     renewKnown: store.catalog.renewServers,
     ofFile: new Set(config.mcpServers.keys()),
-    caller: () => currentCaller()?.name ?? null,
-    noted: (action, name, work) => audit.around(currentCaller(), action, { target: name }, work),
     optionsOf: (key, server) => optionsOf(key, server, config),
   });
 }
@@ -174,7 +181,11 @@ function following(
   if (rules === null) throw new Error('runtime_servers is not enabled');
   const { connection, keys } = store;
   const changes = createCatalogChanges({ listening, publishing: connection }, keys, onError);
-  const followed: Pick<ServerStore, 'revisions' | 'all'> = storeOf(store, config);
+  const followed: Pick<DefinitionStore, 'revisions' | 'all'> = definitionStoreOn(
+    'servers',
+    connection,
+    config,
+  );
   const follower = createServerFollower({
     store: followed,
     rules,

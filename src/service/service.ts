@@ -46,6 +46,7 @@ import { createObservation, createProbes, secretsOf } from './observation.ts';
 import { personalLoginsOn } from './personal-logins.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
+import { addedAgentsOn } from './runtime-definitions.ts';
 import { runtimeServing } from './runtime-servers.ts';
 import { createRetention } from './retention.ts';
 import type { Roles } from './roles/roles.ts';
@@ -241,6 +242,7 @@ function storeOn(
       servers: [...config.mcpServers.keys()],
       models: configuredModels(config),
       agents: modules.agents,
+      added: addedAgentsOn(connection, config, modules),
     },
     news,
     reports: observation.reports,

@@ -2,6 +2,9 @@
 // Must never build a key of a request without its hash tag: a request lives in one cluster slot, as do a provider's limits.
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 
+/** Kinds of what tenants add while the installation runs. */
+export type RuntimeKind = 'servers' | 'agents' | 'policies';
+
 /** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
 export interface KeySpace {
   readonly prefix: string;
@@ -115,10 +118,10 @@ export interface KeySpace {
   foreignRun(digest: string): [state: string, results: string];
   /** String: nothing is sent to this address of a caller. */
   gone(digest: string): string;
-  /** Hash: revisions and number of the servers that tenants have added, in one slot with them. */
-  readonly runtimeServers: string;
-  /** [hash of the servers that a tenant has added, string: number of its changes in this minute]. */
-  runtimeServersOf(tenant: string): [servers: string, pace: string];
+  /** Hash: revisions and number of what tenants have added of a kind, in one slot with it. */
+  runtime(kind: RuntimeKind): string;
+  /** [hash of what a tenant has added of a kind, string: number of its changes in this minute]. */
+  runtimeOf(kind: RuntimeKind, tenant: string): [definitions: string, pace: string];
   /** Channel on which changes of the API keys are announced. */
   readonly accessChanges: string;
   /** Channel on which changes of the published tools and agents are announced. */
@@ -194,9 +197,9 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       const tag = `${prefix}:{foreign:${digest}}`;
       return [`${tag}:state`, `${tag}:results`];
     },
-    runtimeServers: `${prefix}:{runtime-servers}:state`,
-    runtimeServersOf: (tenant) => {
-      const tag = `${prefix}:{runtime-servers}`;
+    runtime: (kind) => `${prefix}:{runtime-${kind}}:state`,
+    runtimeOf: (kind, tenant) => {
+      const tag = `${prefix}:{runtime-${kind}}`;
       return [`${tag}:of:${tenant}`, `${tag}:pace:${tenant}`];
     },
     gone: (digest) => `${prefix}:{webhooks}:gone:${digest}`,

@@ -13,8 +13,8 @@ import { bridge } from './mcp-bridge.ts';
  * it is paid.
  */
 const HOW = ['paid', 'cut', 'silent', 'dropped'] as const;
-/** `late`: a payment is visible from the third question on. */
-const FIND = ['honest', 'late', 'never', 'huge', 'shape', 'other', 'text'] as const;
+/** `late`: a payment is visible from the third question on; `closed`: nothing is told while the books are closed. */
+const FIND = ['honest', 'late', 'never', 'huge', 'shape', 'other', 'text', 'closed'] as const;
 
 export interface PaymentArguments {
   readonly order: string;
@@ -36,6 +36,7 @@ export async function startPaymentServer() {
     new Map<string, number>(),
   ];
   const sockets = new AsyncLocalStorage<Socket>();
+  let areBooksOpen = false;
 
   function added(counts: Map<string, number>, key: string): number {
     const count = (counts.get(key) ?? 0) + 1;
@@ -62,7 +63,8 @@ export async function startPaymentServer() {
     if (how === 'shape') return json({ payments: order });
     if (how === 'other')
       return json({ found: true, key: 'another', id: 'p-other', token: 'sk-live-0123456789abcdef' });
-    if (how === 'text') return { content: [{ type: 'text', text: 'we are not sure' }] };
+    if (how === 'text' || (how === 'closed' && !areBooksOpen))
+      return { content: [{ type: 'text', text: 'we are not sure' }] };
     const isShown = order !== undefined && (how !== 'late' || count > 2);
     return json(isShown ? { found: true, key, id: `p-${order}` } : { found: false });
   }
@@ -125,6 +127,7 @@ export async function startPaymentServer() {
         },
       },
     },
+    books: (areOpen: boolean) => void (areBooksOpen = areOpen),
     /** How often an order was paid. */
     paid: (order: string): number => all().filter((each) => each === order).length,
     [Symbol.asyncDispose]: async () => {

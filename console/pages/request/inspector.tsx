@@ -24,6 +24,7 @@ import { Text } from '../../parts/text.tsx';
 import { ApprovalBox, type OpenApproval } from './approval-box.tsx';
 import type { ModelStep, ToolCall } from './conversation.ts';
 import { ErrorView, Recorded } from './conversation-view.tsx';
+import { FindOut } from './find-out.tsx';
 import { ModelFacts } from './model-facts.tsx';
 import { NoticeList } from './notice-list.tsx';
 import { QuestionBox } from './question-box.tsx';
@@ -196,6 +197,9 @@ function DirectiveFacts(props: DirectiveProps) {
         <code className="muted">{id}</code>
       </div>
       <DirectiveActions {...props} />
+      {type === 'tool_exec' && directive.error === 'outcome_unknown' && view.archived !== true && (
+        <FindOut requestId={timeline.request_id} directiveId={id} />
+      )}
       <DirectiveTimes {...props} />
       {waiting !== undefined && <Waits waiting={waiting} />}
       <NoticeList notices={notices} />

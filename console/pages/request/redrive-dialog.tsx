@@ -8,6 +8,7 @@ import { useWhyNot } from '../../data/session.ts';
 import { Banner } from '../../parts/banner.tsx';
 import { AskDialog } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.ts';
+import { FindOut } from './find-out.tsx';
 
 interface RedriveProps {
   readonly requestId: string;
@@ -54,9 +55,12 @@ export function RedriveDialog({ requestId, directiveId, error, isOpen, onClose }
         resume the run for that.
       </p>
       {error === 'outcome_unknown' && (
-        <Banner tone="wait">
-          It may have happened: redriving may repeat it. See first whether the work was done.
-        </Banner>
+        <>
+          <Banner tone="wait">
+            It may have happened: redriving may repeat it. See first whether the work was done.
+          </Banner>
+          <FindOut requestId={requestId} directiveId={directiveId} />
+        </>
       )}
     </AskDialog>
   );

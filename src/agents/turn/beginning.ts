@@ -33,8 +33,8 @@ export type Beginning =
 
 export async function begin(parts: BeginningParts, run: StoredRun): Promise<Beginning> {
   const { spec } = run;
-  const agent = await parts.agents.find(spec.agent);
-  if (!agent) return refused(parts, run, await unknownAgent(parts, spec.agent));
+  const agent = await parts.agents.find(spec.agent, tenantOf(run.requestId));
+  if (!agent) return refused(parts, run, await unknownAgent(parts, run));
   const cancelled = run.signals.find(({ type }) => type === 'ai.request.cancel_requested');
   if (cancelled) return refused(parts, run, { reason: 'cancelled', message: 'cancelled before it began' });
   const { begin: set, now } = run;
@@ -51,8 +51,9 @@ function tooLate(startByMs: number): RunFailure {
   return { reason, message, details };
 }
 
-async function unknownAgent({ agents }: BeginningParts, name: string): Promise<RunFailure> {
-  const known = (await agents.names()).slice(0, 100);
+async function unknownAgent({ agents }: BeginningParts, run: StoredRun): Promise<RunFailure> {
+  const name = run.spec.agent;
+  const known = (await agents.names(tenantOf(run.requestId))).slice(0, 100);
   return { reason: 'unknown_agent', message: `there is no agent "${name}"`, details: { known } };
 }
 

@@ -1,10 +1,12 @@
 /** `adjutant tools`, `agents` and `lanes`: lists tools, agents, and the load of the lanes.
- *  It must never change anything. */
+ *  It must never change anything but the agents of a tenant. */
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';
 import type { ListedAgent } from '../../contract/run/agent-listing.ts';
 import type { ListedLane } from '../../contract/request/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool/tool-listing.ts';
+import type { RuntimeAgent } from '../../contract/run/runtime-agent.ts';
+import { addDefinitionVerbs, CHANGE_HEAD, changeRow } from '../definitions.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { whyText } from '../following/signal-gist.ts';
@@ -16,10 +18,21 @@ export function addListings({ program, withClient }: CommandLine): void {
     .command('tools [server]')
     .description('list the tools of every MCP server, or of one')
     .action(async (server?: string) => withClient(async (invocation) => tools(invocation, server)));
-  program
+  const agentsVerb = program
     .command('agents')
-    .description('list the agents that runs can use')
+    .description('list the agents that runs can use, add and remove those of your tenant')
     .action(async () => withClient(agents));
+  addDefinitionVerbs<RuntimeAgent>(agentsVerb, withClient, {
+    noun: 'agent',
+    section: 'agents',
+    removal: 'runs that have begun continue',
+    put: async (client, name, { definition, ...version }, options) =>
+      client.runtimeAgents.put(name, { agent: definition, ...version }, options),
+    remove: async (client, name, query, options) => client.runtimeAgents.remove(name, query, options),
+    list: async (client, options) => (await client.agents(options)).agents,
+    head: ['NAME', 'VERSION', ...CHANGE_HEAD],
+    row: (agent) => [agent.name, agent.version, ...changeRow(agent)],
+  });
   program
     .command('lanes')
     .description('list the lanes and how busy they are')

@@ -1,9 +1,12 @@
 /** `adjutant policy`: records decided calls, replays them against changed rules, and explains a decision.
- *  It must never make a call, nor change a counter. */
+ *  It adds and removes rules of a tenant, too. It must never make a call, nor change a counter. */
 import { existsSync } from 'node:fs';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
+import type { RuntimePolicy } from '../../contract/policy/runtime-policy.ts';
+import type { OfTenant } from '../../contract/runtime-definition.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import { ADJUTANT } from '../command-name.ts';
+import { addDefinitionVerbs, CHANGE_HEAD, CHANGED_TENANT, changeRow } from '../definitions.ts';
 import { examples } from '../examples.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { counted } from '../following/run-lines.ts';
@@ -36,8 +39,10 @@ const COUNTERS_NEED_FILE = `Counters need the calls before this one: \`${ADJUTAN
 
 const CONFIG = 'the configuration with the rules; default: adjutant.json here';
 
-export function addPolicy({ program, local }: CommandLine): void {
-  const policy = program.command('policy').description('test the rules about calls, and explain decisions');
+export function addPolicy({ program, local, withClient }: CommandLine): void {
+  const policy = program
+    .command('policy')
+    .description('test the rules about calls, explain decisions, add and remove those of your tenant');
   const test = policy
     .command('test <file>')
     .description('replay recorded calls against the rules of the configuration; exit 1: a decision differs')
@@ -65,6 +70,36 @@ export function addPolicy({ program, local }: CommandLine): void {
     )
     .option('--tenant <name>', 'the tenant of the key, for rules that read it', 'default')
     .action(async (given: RecordOptions) => local(async (place) => record(place, given)));
+  addDefinitionVerbs<RuntimePolicy>(policy, withClient, {
+    noun: 'policy',
+    section: 'policy',
+    removal: 'workers follow within a second',
+    put: async (client, name, { definition, ...version }, options) =>
+      client.policies.put(name, { policy: definition, ...version }, options),
+    remove: async (client, name, query, options) => client.policies.remove(name, query, options),
+    list: async (client, options) => (await client.policies.list(options)).policies,
+    head: HEAD,
+    row,
+  });
+  policy
+    .command('list')
+    .description('show the rules that your tenant has added at runtime (admin)')
+    .option('--tenant <name>', CHANGED_TENANT)
+    .action(async (options: OfTenant) =>
+      withClient(async ({ client, terminal, json }) => {
+        const { policies } = await client.policies.list(options);
+        if (json) for (const each of policies) terminal.out(plainJson(each));
+        else terminal.rows([HEAD, ...policies.map(row)]);
+        return EXIT.done;
+      }),
+    );
+}
+
+const HEAD = ['NAME', 'VERSION', 'RULES', ...CHANGE_HEAD];
+
+function row(policy: RuntimePolicy): string[] {
+  const { rules } = policy.policy;
+  return [policy.name, policy.version, String(Array.isArray(rules) ? rules.length : 0), ...changeRow(policy)];
 }
 
 async function testRules(place: LocalInvocation, file: string, options: TestOptions): Promise<ExitCode> {

@@ -32,6 +32,12 @@ export const AUDITED_ACTIONS = [
   'put_server',
   'remove_server',
   'test_server',
+  'put_agent',
+  'remove_agent',
+  'put_policy',
+  'remove_policy',
+  'change_tenant',
+  'reconcile',
 ] as const;
 
 /** Action that the audit log records. */
@@ -59,7 +65,7 @@ export const auditEntrySchema = z.object({
     .string()
     .nullable()
     .describe(
-      'Id of the directive, call, question, process, schedule or key; for `redrive` and batches the number of directives; null: none.',
+      'Id of the directive, call, question, process, schedule or key, or name of the server, agent, policy or tenant; for `redrive` and batches the number of directives; null: none.',
     ),
 });
 

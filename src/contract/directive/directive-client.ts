@@ -1,5 +1,9 @@
 // The one interface through which programs use the service, over any transport. Has no method that only one transport
 // supports.
+import type { RuntimePolicyClient } from '../policy/runtime-policy.ts';
+import type { RuntimeAgentClient } from '../run/runtime-agent.ts';
+import type { Reconciliation } from '../tool/reconciliation.ts';
+import type { OfTenant } from '../runtime-definition.ts';
 import type { RuntimeServerClient } from '../tool/runtime-server.ts';
 import type { BulkDecision, BulkDecisionBody } from '../run/bulk-decision.ts';
 import type { AgentListing } from '../run/agent-listing.ts';
@@ -201,6 +205,8 @@ export interface DirectiveClient {
   ): Promise<DeadLetterPage>;
   /** How many dead letters there are of each lane, type of error and hour. */
   deadLetterGroups(query?: { tenant?: string | undefined }): Promise<DeadLetterGroups>;
+  /** Finds out whether a tool call of unknown outcome happened. Refused with `outcome_known` for another one. */
+  reconcile(requestId: string, directiveId: string): Promise<Reconciliation>;
   /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. Answers after 20 s with what it has done. */
   redrive(which: RedriveBody, options?: { signal?: AbortSignal }): Promise<Redrive>;
 
@@ -220,8 +226,14 @@ export interface DirectiveClient {
   /** Servers that the tenant adds while the installation runs. */
   readonly servers: RuntimeServerClient;
 
+  /** Agents that the tenant adds while the installation runs. */
+  readonly runtimeAgents: RuntimeAgentClient;
+
+  /** Policies that the tenant adds while the installation runs. */
+  readonly policies: RuntimePolicyClient;
+
   /** The agents that runs can use. */
-  agents(): Promise<AgentListing>;
+  agents(options?: OfTenant): Promise<AgentListing>;
   /** Tools of all servers. `remembered` adds those of servers that no worker serves now, as they were within a day. Default: false. */
   tools(options?: { remembered?: boolean }): Promise<ToolListing>;
   /** Newest lines that the program of an MCP server has written to stderr. Refused with `not_found` for an unknown server. */

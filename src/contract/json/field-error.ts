@@ -18,6 +18,11 @@ export function fieldLine({ path, message }: FieldError): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
+/** All of them in one line. */
+export function faultText(errors: readonly FieldError[]): string {
+  return errors.map((fault) => fieldSentence(fault)).join('; ');
+}
+
 /** The first error becomes its detail; beyond a hundred they are only counted. */
 export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
   const [first] = errors;

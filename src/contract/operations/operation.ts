@@ -2,6 +2,8 @@
 import * as z from 'zod';
 import { identifierSchema, serverNameSchema } from '../identifiers.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_FORM } from '../directive/keyed-ids.ts';
+import { policyNameSchema } from '../policy/runtime-policy.ts';
+import { agentNameSchema } from '../run/agent-definition.ts';
 import { runNameSchema } from '../run/foreign-run.ts';
 import { scheduleIdSchema } from '../schedule/schedule.ts';
 
@@ -67,6 +69,8 @@ export const PATH_PARAMS = {
   run: runNameSchema,
   worker_id: identifierSchema.describe('Id of the process.'),
   server_name: serverNameSchema.describe('Name of the MCP server.'),
+  agent_name: agentNameSchema.describe('Name of the agent.'),
+  policy_name: policyNameSchema.describe('Name of the policy.'),
   key_id: identifierSchema.describe('Id of the key: its part after `adj_` that may be shown.'),
 } as const;
 

@@ -18,7 +18,7 @@ export interface Route {
   readonly content?: 'query' | 'small' | 'list' | 'work';
   /** Concerns the work of all tenants: only keys of the default tenant may call it. Default: false. */
   readonly forOperators?: true;
-  /** Reads what a tenant has: keys with the scope `admin` of the default tenant may name another one by `?tenant=`. Default: false. */
+  /** Reads or changes what a tenant has: keys with the scope `admin` of the default tenant may name another one by `?tenant=`. Default: false. */
   readonly ofTenant?: true;
 }
 
@@ -26,6 +26,8 @@ const REQUEST = '/v1/requests/:request_id';
 const DIRECTIVE = `${REQUEST}/directives/:directive_id` as const;
 const SCHEDULE = '/v1/schedules/:schedule_id';
 const SERVER = '/v1/servers/:server_name';
+const AGENT = '/v1/agents/:agent_name';
+const POLICY = '/v1/policies/:policy_name';
 const RUN = '/v1/runs/:run';
 
 /** Calls whose client method has the arguments: path parameters in order, content, options; and resolves with the answer. */
@@ -69,20 +71,34 @@ export const CALLS = {
     content: 'query',
     ofTenant: true,
   },
+  reconcile: { method: 'POST', path: `${DIRECTIVE}/reconcile`, scope: 'redrive', also: 'read' },
   redrive: { method: 'POST', path: '/v1/dead-letters/redrive', scope: 'redrive', content: 'list' },
   tools: { method: 'GET', path: '/v1/tools', scope: 'read', content: 'query' },
   'servers.list': { method: 'GET', path: '/v1/servers', scope: 'admin', ofTenant: true },
   'servers.get': { method: 'GET', path: SERVER, scope: 'admin', ofTenant: true },
-  'servers.put': { method: 'PUT', path: SERVER, scope: 'admin', content: 'small' },
-  'servers.remove': { method: 'DELETE', path: SERVER, scope: 'admin', content: 'query' },
-  'servers.test': { method: 'POST', path: `${SERVER}/test`, scope: 'admin', content: 'small' },
+  'servers.put': { method: 'PUT', path: SERVER, scope: 'admin', content: 'small', ofTenant: true },
+  'servers.remove': { method: 'DELETE', path: SERVER, scope: 'admin', content: 'query', ofTenant: true },
+  'servers.test': {
+    method: 'POST',
+    path: `${SERVER}/test`,
+    scope: 'admin',
+    content: 'small',
+    ofTenant: true,
+  },
   serverOutput: {
     method: 'GET',
     path: '/v1/servers/:server_name/stderr',
     scope: 'admin',
     forOperators: true,
   },
-  agents: { method: 'GET', path: '/v1/agents', scope: 'read' },
+  agents: { method: 'GET', path: '/v1/agents', scope: 'read', ofTenant: true },
+  'runtimeAgents.get': { method: 'GET', path: AGENT, scope: 'admin', ofTenant: true },
+  'runtimeAgents.put': { method: 'PUT', path: AGENT, scope: 'admin', content: 'list', ofTenant: true },
+  'runtimeAgents.remove': { method: 'DELETE', path: AGENT, scope: 'admin', content: 'query', ofTenant: true },
+  'policies.list': { method: 'GET', path: '/v1/policies', scope: 'admin', ofTenant: true },
+  'policies.get': { method: 'GET', path: POLICY, scope: 'admin', ofTenant: true },
+  'policies.put': { method: 'PUT', path: POLICY, scope: 'admin', content: 'list', ofTenant: true },
+  'policies.remove': { method: 'DELETE', path: POLICY, scope: 'admin', content: 'query', ofTenant: true },
   lanes: { method: 'GET', path: '/v1/lanes', scope: 'read' },
   budgets: { method: 'GET', path: '/v1/budgets', scope: 'read', ofTenant: true },
   workers: { method: 'GET', path: '/v1/workers', scope: 'read' },

@@ -8,6 +8,13 @@ import {
 } from '../access/access.ts';
 import { forgottenLoginSchema, personalLoginListingSchema } from '../access/personal-login.ts';
 import { agentListingSchema } from '../run/agent-listing.ts';
+import { putAgentBodySchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
+import {
+  putPolicyBodySchema,
+  runtimePolicyListingSchema,
+  runtimePolicySchema,
+} from '../policy/runtime-policy.ts';
+import { removeDefinitionQuerySchema } from '../runtime-definition.ts';
 import { AUDIT_LOGS, auditPageSchema } from '../access/audit.ts';
 import { budgetListingSchema } from '../model/budget-listing.ts';
 import {
@@ -23,9 +30,9 @@ import { instantSchema } from '../identifiers.ts';
 import { laneListingSchema } from '../request/lane-listing.ts';
 import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
 import { serverOutputSchema } from '../tool/server-output.ts';
+import { reconciliationSchema } from '../tool/reconciliation.ts';
 import {
   putServerBodySchema,
-  removeServerQuerySchema,
   runtimeServerListingSchema,
   runtimeServerSchema,
   serverTestSchema,
@@ -85,7 +92,7 @@ export const SERVICE_OPERATIONS = {
     tag: 'service',
     summary: 'Remove a server of the tenant',
     description: 'Calls in flight end as they would; calls that wait in its lane end at their deadline.',
-    query: removeServerQuerySchema,
+    query: removeDefinitionQuerySchema,
     answer: ['runtime-server', runtimeServerSchema],
     problems: [404, 409],
   },
@@ -111,6 +118,58 @@ export const SERVICE_OPERATIONS = {
     tag: 'service',
     summary: 'The agents that runs can use',
     answer: ['agent-listing', agentListingSchema],
+  },
+  'runtimeAgents.get': {
+    tag: 'service',
+    summary: 'An agent that the tenant has added at runtime',
+    answer: ['runtime-agent', runtimeAgentSchema],
+    problems: [404],
+  },
+  'runtimeAgents.put': {
+    tag: 'service',
+    summary: 'Add or replace an agent of the tenant',
+    description:
+      'Runs that begin from then on use it; those that have begun keep their version. A name of the configuration is refused with 409. Refused with 404 where the section `runtime_agents` is not enabled. At most 60 changes a minute.',
+    body: ['put-agent', putAgentBodySchema],
+    answer: ['runtime-agent', runtimeAgentSchema],
+    problems: [404, 409, 413, 415, 429],
+  },
+  'runtimeAgents.remove': {
+    tag: 'service',
+    summary: 'Remove an agent of the tenant',
+    description: 'Runs that have begun continue; those that have not end with `unknown_agent`.',
+    query: removeDefinitionQuerySchema,
+    answer: ['runtime-agent', runtimeAgentSchema],
+    problems: [404, 409],
+  },
+  'policies.list': {
+    tag: 'service',
+    summary: 'The policies that the tenant has added at runtime',
+    description: 'Refused with 404 where the section `runtime_policies` is not enabled.',
+    answer: ['runtime-policy-listing', runtimePolicyListingSchema],
+    problems: [404],
+  },
+  'policies.get': {
+    tag: 'service',
+    summary: 'A policy that the tenant has added at runtime',
+    answer: ['runtime-policy', runtimePolicySchema],
+    problems: [404],
+  },
+  'policies.put': {
+    tag: 'service',
+    summary: 'Add or replace a policy of the tenant',
+    description:
+      'Its rules are added to those of the operator: of all decisions about a call the strictest counts. Every worker decides by it after 1 s at the latest. At most 60 changes a minute.',
+    body: ['put-policy', putPolicyBodySchema],
+    answer: ['runtime-policy', runtimePolicySchema],
+    problems: [404, 409, 413, 415, 429],
+  },
+  'policies.remove': {
+    tag: 'service',
+    summary: 'Remove a policy of the tenant',
+    query: removeDefinitionQuerySchema,
+    answer: ['runtime-policy', runtimePolicySchema],
+    problems: [404, 409],
   },
   lanes: {
     tag: 'service',
@@ -180,6 +239,14 @@ export const SERVICE_OPERATIONS = {
     answer: ['redrive', redriveSchema],
     problems: [415],
     isAbortable: true,
+  },
+  reconcile: {
+    tag: 'dead letters',
+    summary: 'Find out whether a tool call of unknown outcome happened',
+    description:
+      'Asks the tool that `reconcile` in `effects` names, as a new directive in the same request. The terminal signal of the call stays. A call that happened is no dead letter any more, and a resume of its run takes what was found.',
+    answer: ['reconciliation', reconciliationSchema],
+    problems: [404, 409],
   },
   'keys.list': {
     tag: 'access',

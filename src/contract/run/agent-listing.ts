@@ -1,6 +1,7 @@
 // The agents of an installation as a reader sees them.
 // Must never show an agent's prompt or its tool context.
 import * as z from 'zod';
+import { definitionVersionSchema } from '../runtime-definition.ts';
 import { agentNameSchema, toolPatternSchema } from './agent-definition.ts';
 
 /** Schema of an agent in a list. */
@@ -12,6 +13,11 @@ export const listedAgentSchema = z.object({
   tools: z
     .array(toolPatternSchema)
     .describe('Tools that the agent may call: names or patterns over the catalog.'),
+  version: definitionVersionSchema
+    .optional()
+    .describe(
+      'Version of an agent that the tenant has added at runtime. Absent: the operator has configured it.',
+    ),
 });
 
 /** In the order of their names. */

@@ -1,7 +1,13 @@
 // The servers that a tenant adds while the installation runs, on the wire.
 // Must never hold a secret: literal values of headers and variables are redacted.
 import * as z from 'zod';
-import { instantSchema, jsonObjectSchema, serverNameSchema } from '../identifiers.ts';
+import { jsonObjectSchema, serverNameSchema } from '../identifiers.ts';
+import {
+  definitionChange,
+  type OfTenant,
+  type RemoveDefinitionQuery,
+  replacedVersionSchema,
+} from '../runtime-definition.ts';
 import { listedServerSchema, toolFaultSchema } from './tool-listing.ts';
 import { repeatPolicySchema } from '../directive/work-directive.ts';
 
@@ -9,27 +15,8 @@ const definition = jsonObjectSchema.describe(
   'Entry as in `mcpServers` of adjutant.json, at most 16,384 bytes: `url`, `openapi` or `command`, and its keys that may be set at runtime. `${NAME}` in headers, `bearer_token` and `env` names an environment variable that the operator allows.',
 );
 
-const version = z
-  .string()
-  .regex(/^\d{1,16}$/, 'must be the version of a server, as it was read')
-  .describe('Version of the definition; each change creates a higher one.');
-
 /** Schema of the body that adds or replaces a server. */
-export const putServerBodySchema = z.strictObject({
-  server: definition,
-  version: version
-    .optional()
-    .describe(
-      'Version that is replaced. Absent: no server has the name yet. Another version is answered with `version_conflict`.',
-    ),
-});
-
-/** Schema of the query that removes a server. */
-export const removeServerQuerySchema = z.strictObject({
-  version: version
-    .optional()
-    .describe('Version that is removed; another one is answered with `version_conflict`. Default: any.'),
-});
+export const putServerBodySchema = z.strictObject({ server: definition, version: replacedVersionSchema });
 
 /** Schema of the body of a test. */
 export const testServerBodySchema = z.strictObject({
@@ -39,14 +26,9 @@ export const testServerBodySchema = z.strictObject({
 /** Schema of a server that a tenant has added. */
 export const runtimeServerSchema = z.object({
   name: serverNameSchema.describe('Name of the server.'),
-  version,
+  ...definitionChange,
   server: jsonObjectSchema.describe('Definition, with literal values of headers and variables redacted.'),
   sealed: z.boolean().describe('Whether the definition is stored sealed with the key of the environment.'),
-  changed_at: instantSchema.describe('Instant (UTC) of the last change.'),
-  changed_by: z
-    .string()
-    .nullable()
-    .describe('Name of the key of the last change; null: no key was required.'),
   fault: z
     .string()
     .nullable()
@@ -89,19 +71,18 @@ export type RuntimeServerListing = z.infer<typeof runtimeServerListingSchema>;
 export type ServerTest = z.infer<typeof serverTestSchema>;
 
 type PutServerBody = z.input<typeof putServerBodySchema>;
-type RemoveServerQuery = z.input<typeof removeServerQuerySchema>;
 type TestServerBody = z.input<typeof testServerBodySchema>;
 
 /** Client for servers that are added while the installation runs. Refused with `not_found` where that is off. */
 export interface RuntimeServerClient {
   /** Servers of the tenant. */
-  list(): Promise<RuntimeServerListing>;
+  list(options?: OfTenant): Promise<RuntimeServerListing>;
   /** Throws `DirectiveRefused` (`not_found`) for an unknown name. */
-  get(name: string): Promise<RuntimeServer>;
+  get(name: string, options?: OfTenant): Promise<RuntimeServer>;
   /** Adds or replaces a server. The same definition again changes nothing. */
-  put(name: string, body: PutServerBody): Promise<RuntimeServer>;
+  put(name: string, body: PutServerBody, options?: OfTenant): Promise<RuntimeServer>;
   /** Removes a server at once and returns its last view. Calls in flight end as they would. */
-  remove(name: string, query?: RemoveServerQuery): Promise<RuntimeServer>;
+  remove(name: string, query?: RemoveDefinitionQuery, options?: OfTenant): Promise<RuntimeServer>;
   /** Connects once from the API and lists the tools. */
-  test(name: string, body?: TestServerBody): Promise<ServerTest>;
+  test(name: string, body?: TestServerBody, options?: OfTenant): Promise<ServerTest>;
 }

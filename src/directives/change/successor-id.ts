@@ -9,7 +9,11 @@ const LONGEST_ID = 128;
 export function successorId(id: string): string {
   const match = SUCCESSOR.exec(id);
   const suffix = `.redrive-${Number(match?.groups?.['count'] ?? 0) + 1}`;
-  const stem = match?.groups?.['stem'] ?? id;
+  return suffixedId(match?.groups?.['stem'] ?? id, suffix);
+}
+
+/** The id with a suffix; of a stem too long for an identifier, its beginning and its hash. */
+export function suffixedId(stem: string, suffix: string): string {
   if (stem.length + suffix.length <= LONGEST_ID) return `${stem}${suffix}`;
   const mark = `.${hash('sha256', stem, 'hex').slice(0, 12)}`;
   return `${stem.slice(0, LONGEST_ID - suffix.length - mark.length)}${mark}${suffix}`;

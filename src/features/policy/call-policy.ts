@@ -1,6 +1,6 @@
 // Decides about each directive that a worker has claimed, once, before anything is sent; writes the decision down with its signal.
 // Never lets a call pass while Redis does not answer, nor writes the arguments of a call.
-import type { PolicySettings, RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
 import { tenantOf } from '../../contract/access/tenant.ts';
 import { createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
@@ -14,13 +14,14 @@ import { prepareScripts } from '../../store/scripts.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { callOf } from './call-data.ts';
 import { createPolicyCounters, decideCall } from './counters.ts';
-import { compileRules } from './rules.ts';
+import type { Rules } from './rules.ts';
 
 export interface PolicyOptions {
   readonly connection: RedisConnection;
   readonly keys: KeySpace;
   readonly journal: Pick<Journal, 'directive'>;
-  readonly settings: PolicySettings;
+  /** Rules about the calls of a tenant. */
+  readonly rulesOf: (tenant: string) => Rules | Promise<Rules>;
   readonly onError: (error: Error) => void;
 }
 
@@ -34,14 +35,7 @@ const LONGEST_STOP_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 const BATCH = 100;
 
-export function createCallPolicy({
-  connection,
-  keys,
-  journal,
-  settings,
-  onError,
-}: PolicyOptions): CallPolicy {
-  const rules = compileRules(settings);
+export function createCallPolicy({ connection, keys, journal, rulesOf, onError }: PolicyOptions): CallPolicy {
   const counters = createPolicyCounters(connection, keys);
   const run = prepareScripts(connection);
 
@@ -53,6 +47,7 @@ export function createCallPolicy({
       const known = await connection.hget(keys.request(claim.requestId)[0], `${claim.id}|policy`);
       if (known !== null) return JSON.parse(known) as Ruling;
     }
+    const rules = await rulesOf(tenantOf(claim.requestId));
     const ruling = await decideCall({ rules, counters }, callOfClaim(claimed), memberOf(claim));
     // Most calls are of no rule: nothing is written of them.
     if (ruling.rule === null && ruling.decision === 'allow') return ruling;

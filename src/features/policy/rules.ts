@@ -49,7 +49,8 @@ export class UncountedCall extends Error {
 
 /** The largest amount of one call: sums of it stay exact to a millionth. */
 const MOST_OF_A_CALL = 1_000_000_000_000;
-const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+/** Order of decisions. */
+export const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
 
 interface CompiledRule extends PolicyRule {
   readonly expression: Expression;

@@ -69,6 +69,19 @@ export function compileReconcile(settings: ReconcileSettings): Reconcile {
   };
 }
 
+/** Longer texts are too large for expressions anyway. */
+const LONGEST_JSON = 262_144;
+
+/** Many tools write their answer as JSON in a text. */
+export function readableAnswer(payload: unknown): unknown {
+  if (typeof payload !== 'string' || payload.length > LONGEST_JSON) return payload;
+  try {
+    return JSON.parse(payload) as unknown;
+  } catch {
+    return payload;
+  }
+}
+
 function unknown(reason: string): Finding {
   return { kind: 'unknown', reason };
 }

@@ -8,6 +8,7 @@ import { isObject } from '../../contract/json/json-object.ts';
 import { REDACTED } from '../../contract/json/redaction.ts';
 import type { FieldError } from '../../contract/problem.ts';
 import { isPublicAddress, literalAddress } from '../../platform/bounds/outgoing-request.ts';
+import type { Definition } from '../runtime-definitions/definition-store.ts';
 
 const MOST_BYTES = 16_384;
 /** Values of a definition, and how deep they lie: it is visited once for each. */
@@ -43,8 +44,6 @@ const SECRET_PATH = /^(?:headers\.|env\.|bearer_token$)/;
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]{0,8192}$/;
-
-export type Definition = Readonly<Record<string, unknown>>;
 
 export type ReadDefinition =
   | { readonly ok: true; readonly config: McpServerConfig }

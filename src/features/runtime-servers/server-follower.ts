@@ -2,12 +2,12 @@
 // every 5 s finds what was announced while the worker was down or deaf.
 import type { RuntimeServerRules } from '../../config/runtime-servers.ts';
 import type { McpServerConfig } from '../../config/servers.ts';
+import { faultText } from '../../contract/json/field-error.ts';
 import { asError, createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/telemetry/logger.ts';
 import { tenantServer } from '../../store/catalog/route.ts';
+import type { DefinitionStore, StoredDefinition } from '../runtime-definitions/definition-store.ts';
 import { readDefinition } from './definition.ts';
-import type { ServerStore, StoredServer } from './server-store.ts';
-import { faultText } from './server-service.ts';
 
 const CHECK_MS = 5_000;
 const LONGEST_STOP_MS = 5_000;
@@ -20,7 +20,7 @@ export interface ServedServers {
 }
 
 export interface FollowerOptions {
-  readonly store: Pick<ServerStore, 'revisions' | 'all'>;
+  readonly store: Pick<DefinitionStore, 'revisions' | 'all'>;
   readonly rules: RuntimeServerRules;
   /** Whether this process serves the server with the key. */
   isServed(key: string): boolean;
@@ -102,7 +102,7 @@ async function apply(
   { rules, isServed, ofFile, served, logger }: FollowerOptions,
   tenant: string,
   versions: Map<string, string>,
-  stored: ReadonlyMap<string, StoredServer>,
+  stored: ReadonlyMap<string, StoredDefinition>,
 ): Promise<void> {
   for (const name of [...versions.keys()].filter((each) => !stored.has(each))) {
     await served.remove(tenantServer(tenant, name));

@@ -3,13 +3,12 @@
 import type { RuntimeServerRules } from '../../config/runtime-servers.ts';
 import type { McpServerConfig } from '../../config/servers.ts';
 import type { AuditedAction } from '../../contract/access/audit.ts';
-import { refusedAt } from '../../contract/json/field-error.ts';
+import { faultText, refusedAt } from '../../contract/json/field-error.ts';
 import { readBody, readInput } from '../../contract/json/read-input.ts';
-import { type FieldError, DirectiveRefused, problem, type ProblemCode } from '../../contract/problem.ts';
+import { removeDefinitionQuerySchema } from '../../contract/runtime-definition.ts';
 import { ServiceUnavailable } from '../../contract/problem.ts';
 import {
   putServerBodySchema,
-  removeServerQuerySchema,
   type RuntimeServer,
   type RuntimeServerClient,
   type ServerTest,
@@ -18,12 +17,18 @@ import {
 import { type Probe, probeServer } from '../../mcp/probe.ts';
 import type { McpServerOptions } from '../../mcp/server-options.ts';
 import { repeatPolicyOf } from '../../mcp/tools/tool-definition.ts';
-import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { tenantServer } from '../../store/catalog/route.ts';
 import type { CatalogEntry, ToolCatalog } from '../../store/catalog/tool-catalog.ts';
-import { contentDigest } from '../../store/request/content-digest.ts';
-import { type Definition, holdsLiterals, readDefinition, shownDefinition } from './definition.ts';
-import type { ServerStore, StoredServer } from './server-store.ts';
+import {
+  changeOf,
+  createDefinitionOperations,
+  type DefinitionParts,
+  type Named,
+  refused,
+  SEALED_ELSEWHERE,
+} from '../runtime-definitions/definition-operations.ts';
+import type { Definition, DefinitionStore } from '../runtime-definitions/definition-store.ts';
+import { holdsLiterals, readDefinition, shownDefinition } from './definition.ts';
 
 /** Time of a test, milliseconds. */
 const TEST_MS = 20_000;
@@ -34,7 +39,7 @@ const MOST_FAULTS = 100;
 const LONGEST_DESCRIPTION = 500;
 
 export interface ServerServiceParts {
-  readonly store: ServerStore;
+  readonly store: DefinitionStore;
   readonly rules: RuntimeServerRules;
   readonly catalog: Pick<ToolCatalog, 'read' | 'introduce' | 'forget'>;
   /** Has the calls of this process know of a change at once. */
@@ -55,56 +60,11 @@ export function createServerService(parts: ServerServiceParts): (tenant: string)
 }
 
 function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: number }): RuntimeServerClient {
-  const { store, catalog } = parts;
-
-  async function found(name: string): Promise<StoredServer> {
-    const server = await store.read(tenant, name);
-    if (server === null) throw refused('not_found', `The tenant has added no server "${name}".`);
-    return server;
-  }
-
-  async function view(name: string, server: StoredServer): Promise<RuntimeServer> {
-    const entries = await catalog.read();
-    return viewOf(parts, tenant, { name, server, entries });
-  }
-
-  async function put(name: string, body: unknown): Promise<RuntimeServer> {
-    const { server: definition, version } = readBody(putServerBodySchema, body);
-    const before = await store.read(tenant, name);
-    if (before?.definition && contentDigest(before.definition) === contentDigest(definition))
-      return view(name, before);
-    requireAllowed(parts, tenant, name, definition);
-    const by = parts.caller();
-    const isSealed = store.canSeal;
-    await parts.noted('put_server', name, async () => {
-      const stored = await store.put(tenant, name, { definition, isSealed, by, over: version ?? null });
-      if (stored.kind === 'conflict') throw conflict(name, before);
-      if (stored.kind === 'full') throw refused('servers_full', 'Remove a server before another is added.');
-      if (stored.kind === 'paced') throw paced(stored.afterMs);
-    });
-    // Known by name before a worker has followed, so that a call waits for it.
-    await catalog.introduce(tenantServer(tenant, name));
-    await parts.renewKnown();
-    return view(name, await found(name));
-  }
-
-  async function remove(name: string, query: unknown): Promise<RuntimeServer> {
-    const { version } = readInput(removeServerQuerySchema, query ?? {}, 'invalid_query');
-    const server = await found(name);
-    if (version !== undefined && version !== server.version) throw conflict(name, server);
-    const last = await view(name, server);
-    await parts.noted('remove_server', name, async () => {
-      const verdict = await store.remove(tenant, name, server.version);
-      if (verdict === 'conflict') throw conflict(name, server);
-    });
-    await catalog.forget(tenantServer(tenant, name));
-    await parts.renewKnown();
-    return last;
-  }
+  const operations = createDefinitionOperations<RuntimeServer>(kindOf(parts), tenant);
 
   async function test(name: string, body: unknown): Promise<ServerTest> {
     const { server: given } = readBody(testServerBodySchema, body ?? {});
-    const definition = given ?? (await whileAvailable(() => found(name))).definition;
+    const definition = given ?? (await operations.found(name)).definition;
     if (definition === null) throw refused('bad_request', SEALED_ELSEWHERE);
     const config = allowed(parts, tenant, definition);
     if (config.kind === 'stdio')
@@ -122,18 +82,43 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
   }
 
   return {
-    list: () =>
-      whileAvailable(async () => {
-        const [servers, entries] = await Promise.all([store.all(tenant), catalog.read()]);
-        const names = [...servers].toSorted(([left], [right]) => (left < right ? -1 : 1));
-        return {
-          servers: names.map(([name, server]) => viewOf(parts, tenant, { name, server, entries })),
-        };
-      }),
-    get: (name) => whileAvailable(async () => view(name, await found(name))),
-    put: (name, body) => whileAvailable(() => put(name, body)),
-    remove: (name, query) => whileAvailable(() => remove(name, query)),
+    list: async () => ({ servers: await operations.list() }),
+    get: operations.get,
+    async put(name, body) {
+      const { server, version } = readBody(putServerBodySchema, body);
+      return operations.put(name, server, version);
+    },
+    async remove(name, query) {
+      const { version } = readInput(removeDefinitionQuerySchema, query ?? {}, 'invalid_query');
+      return operations.remove(name, version);
+    },
     test,
+  };
+}
+
+function kindOf(parts: ServerServiceParts): DefinitionParts<RuntimeServer> {
+  const { store, catalog, noted, caller } = parts;
+  return {
+    noun: 'server',
+    store,
+    full: 'servers_full',
+    audited: { put: 'put_server', remove: 'remove_server' },
+    isSealed: true,
+    async requireAllowed(tenant, name, definition) {
+      requireAllowed(parts, tenant, name, definition);
+    },
+    async viewsOf(tenant, found) {
+      const entries = await catalog.read();
+      return found.map((each) => viewOf(parts, tenant, { ...each, entries }));
+    },
+    async changed(tenant, name, change) {
+      // Known by name before a worker has followed, so that a call waits for it.
+      if (change === 'put') await catalog.introduce(tenantServer(tenant, name));
+      else await catalog.forget(tenantServer(tenant, name));
+      await parts.renewKnown();
+    },
+    noted,
+    caller,
   };
 }
 
@@ -164,40 +149,30 @@ function allowed({ rules }: ServerServiceParts, tenant: string, definition: Defi
   );
 }
 
-const SEALED_ELSEWHERE = 'It is sealed with a key that this process does not have (ADJUTANT_TOKEN_KEY).';
-
-interface Viewed {
-  readonly name: string;
-  readonly server: StoredServer;
+interface Viewed extends Named {
   readonly entries: readonly CatalogEntry[];
 }
 
 function viewOf(
   { rules, ofFile }: ServerServiceParts,
   tenant: string,
-  { name, server, entries }: Viewed,
+  { name, stored, entries }: Viewed,
 ): RuntimeServer {
-  const { definition, version, at, by, isSealed } = server;
+  const { definition, isSealed } = stored;
   const entry = entries.find((each) => each.server === tenantServer(tenant, name));
   const read = definition === null ? null : readDefinition(definition, tenant, rules);
   const shadowed = ofFile.has(name) ? 'The configuration file has a server of this name.' : null;
   const fault = read === null ? SEALED_ELSEWHERE : read.ok ? shadowed : faultText(read.errors);
   return {
     name,
-    version,
+    ...changeOf(stored),
     server: definition === null ? {} : { ...shownDefinition(definition) },
     sealed: isSealed,
-    changed_at: new Date(at).toISOString(),
-    changed_by: by,
     fault,
     status: entry?.status ?? null,
     ...(entry?.error === undefined ? {} : { error: entry.error }),
     tools: entry?.tools.length ?? 0,
   };
-}
-
-export function faultText(errors: readonly FieldError[]): string {
-  return errors.map(({ path, message }) => `${path} ${message}`.trim()).join('; ');
 }
 
 function testOf(name: string, probe: Probe): ServerTest {
@@ -218,21 +193,4 @@ function testOf(name: string, probe: Probe): ServerTest {
     more: probe.tools.length - tools.length,
     faults: probe.faults.slice(0, MOST_FAULTS).map((fault) => ({ ...fault })),
   };
-}
-
-function refused(code: ProblemCode, detail: string): DirectiveRefused {
-  return new DirectiveRefused(problem(code, { detail }));
-}
-
-function conflict(name: string, before: StoredServer | null): DirectiveRefused {
-  const detail =
-    before === null
-      ? `There is no server "${name}" of that version: leave version out to add it.`
-      : `The server "${name}" has another version: read it, and change that.`;
-  return refused('version_conflict', detail);
-}
-
-function paced(afterMs: number): DirectiveRefused {
-  const detail = `The tenant has changed its servers too often: again in ${Math.ceil(afterMs / 1_000)} s.`;
-  return new DirectiveRefused(problem('rate_limited', { detail, retry_after_ms: afterMs }));
 }

@@ -58,13 +58,13 @@ const LONGEST = 256;
 const AT_ONCE = 50;
 
 function fieldsOf(
-  { id, name, tenant }: Pick<Principal, 'id' | 'name' | 'tenant'>,
+  { id, name, tenant, home = tenant }: Pick<Principal, 'id' | 'name' | 'tenant' | 'home'>,
   action: AuditedAction,
   subject: Subject,
 ): AuditFields {
   return {
     action,
-    by: { id, name, tenant },
+    by: { id, name, tenant: home },
     request_id: subject.requestId?.slice(0, LONGEST) ?? null,
     target: subject.target?.slice(0, LONGEST) ?? null,
   };
@@ -83,22 +83,25 @@ function logOf(action: AuditedAction): AuditLogName {
 }
 
 export function createAudit(log: Pick<AuditLog, 'add' | 'remove'>, onError: (error: Error) => void): Audit {
+  /** In the log of the tenant that is changed. */
+  async function add(caller: Principal, action: AuditedAction, subject: Subject): Promise<string> {
+    return log.add(caller.tenant, logOf(action), fieldsOf(caller, action, subject));
+  }
+
   async function note(caller: Caller, action: AuditedAction, subject: Subject): Promise<void> {
-    if (caller !== null) await log.add(logOf(action), fieldsOf(caller, action, subject)).catch(onError);
+    if (caller !== null) await add(caller, action, subject).catch(onError);
   }
 
   /** undefined: it could not be noted, and need not be. */
   async function begin(caller: Principal, action: AuditedAction, subject: Subject) {
-    const add = async () => log.add(logOf(action), fieldsOf(caller, action, subject));
-    return logOf(action) === 'changes' ? whileAvailable(add) : add().catch(onError);
+    const write = async () => add(caller, action, subject);
+    return logOf(action) === 'changes' ? whileAvailable(write) : write().catch(onError);
   }
 
   async function noteAll(caller: Principal, action: AuditedAction, subjects: readonly Subject[]) {
     for (let first = 0; first < subjects.length; first += AT_ONCE)
       await Promise.all(
-        subjects
-          .slice(first, first + AT_ONCE)
-          .map(async (each) => log.add(logOf(action), fieldsOf(caller, action, each))),
+        subjects.slice(first, first + AT_ONCE).map(async (each) => add(caller, action, each)),
       );
   }
 

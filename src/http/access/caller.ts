@@ -84,7 +84,7 @@ export interface ClientGuards {
   /** null: no server is called with the logins of callers. */
   readonly starterOf: StarterOf | null;
   /** Who may read what other tenants have. */
-  readonly others: OtherTenants;
+  readonly others: Pick<OtherTenants, 'reading'>;
 }
 
 /** The caller whose logins at servers a run uses; null: none. */
@@ -133,6 +133,14 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.answer(requestId, inputId, signedBy(caller, answer)),
       );
     },
+    reconcile: async (requestId, directiveId) => {
+      const caller = requireCaller('redrive');
+      requireCaller('read');
+      if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
+      return audit.around(caller, 'reconcile', { requestId, target: directiveId }, () =>
+        client.reconcile(requestId, directiveId),
+      );
+    },
     redrive: async (which, options) => {
       const caller = requireCaller('redrive');
       if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
@@ -170,7 +178,9 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
         client.drainWorker(id, drain),
       );
     },
-    servers: guardServers(client.servers),
+    servers: forAdmins(() => client.servers, ['list', 'get', 'put', 'remove', 'test']),
+    runtimeAgents: forAdmins(() => client.runtimeAgents, ['get', 'put', 'remove']),
+    policies: forAdmins(() => client.policies, ['list', 'get', 'put', 'remove']),
     runs: answeredRuns(guardRuns(client, guards), client),
     schedules: takingShown(
       guardSchedules(readings.schedules, {
@@ -184,19 +194,25 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
   };
 }
 
-/** Definitions hold addresses and names of variables: only administrators of the tenant read and change them. */
-function guardServers(servers: DirectiveClient['servers']): DirectiveClient['servers'] {
-  const asAdmin = async <T>(work: () => Promise<T>): Promise<T> => {
-    requireCaller('admin');
-    return work();
-  };
-  return {
-    list: async () => asAdmin(() => servers.list()),
-    get: async (name) => asAdmin(() => servers.get(name)),
-    put: async (name, body) => asAdmin(() => servers.put(name, body)),
-    remove: async (name, query) => asAdmin(() => servers.remove(name, query)),
-    test: async (name, body) => asAdmin(() => servers.test(name, body)),
-  };
+/** Definitions hold addresses, prompts and rules: only administrators of the tenant read and change them. */
+function forAdmins<Client extends object>(client: () => Client, names: readonly (keyof Client)[]): Client {
+  const guarded = names.map((name) => [
+    name,
+    async (...given: unknown[]): Promise<unknown> => {
+      requireCaller('admin');
+      return (client()[name] as (...given: unknown[]) => unknown)(...given);
+    },
+  ]);
+  return Object.fromEntries(guarded) as Client;
+}
+
+const NO_AGENT =
+  'A key that is limited to tools, agents or models cannot add an agent, which may use what the key may not.';
+
+/** Throws `DirectiveRefused` (`forbidden`) where the caller is limited to tools, agents or models. */
+export function requireUnrestricted(): void {
+  const caller = currentCaller();
+  if (caller !== null && isRestricted(caller)) throw forbidden(NO_AGENT);
 }
 
 const NO_REPEAT =
@@ -299,7 +315,7 @@ function submitted({ request_id: requestId, directives }: Submission): Subject {
 }
 
 const NO_REDRIVE =
-  'A key with limits (tools, agents, models, a minute or a day, tokens or money) cannot redrive.';
+  'A key with limits (tools, agents, models, a minute or a day, tokens or money) cannot redrive or reconcile.';
 
 function isLimited(caller: Principal): boolean {
   const { perMinute, perDay, tokensPerDay, moneyPerDay } = caller;

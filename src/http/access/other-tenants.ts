@@ -1,5 +1,5 @@
-// Reading what other tenants have: for administrators of the default tenant, and noted in the audit.
-// Must never let a change be made on behalf of another tenant: only routes that read ask here.
+// Reading what other tenants have, and changing what they add at runtime: for administrators of the default tenant, and noted in the
+// audit. Never lets another change be made on behalf of another tenant: only routes with `ofTenant` ask here.
 import { ALL_TENANTS, tenantSchema } from '../../contract/access/tenant-name.ts';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
@@ -35,6 +35,8 @@ const MOST_NOTED = 1_000;
 export interface OtherTenants {
   /** The caller as one of `tenant`. Throws `DirectiveRefused` (`forbidden`). null: no key is needed here. */
   reading(caller: Principal | null, tenant: string): Promise<Principal | null>;
+  /** The same for a change. */
+  changing(caller: Principal, tenant: string): Promise<Principal>;
 }
 
 export function createOtherTenants(audit: Pick<Audit, 'note'>, now: () => number = Date.now): OtherTenants {
@@ -57,6 +59,13 @@ export function createOtherTenants(audit: Pick<Audit, 'note'>, now: () => number
       await note(caller, tenant);
       return { ...caller, tenant };
     },
+    async changing(caller, tenant) {
+      if (tenant === caller.tenant) return caller;
+      const refusal = notReader(caller);
+      if (refusal !== undefined) throw refusal;
+      await audit.note(caller, 'change_tenant', { target: tenant });
+      return { ...caller, tenant, home: caller.tenant };
+    },
   };
 }
 
@@ -65,7 +74,7 @@ type Reading = 'requests' | 'stats' | 'approvals' | 'deadLetters' | 'deadLetterG
 /** Lists and statistics of a tenant that their query names. */
 export function guardReadings(
   client: Pick<DirectiveClient, Reading>,
-  others: OtherTenants,
+  others: Pick<OtherTenants, 'reading'>,
   caller: () => Principal | null,
 ): Pick<DirectiveClient, Reading> {
   const read = async (tenant: string | undefined): Promise<void> => {

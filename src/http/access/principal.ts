@@ -17,6 +17,8 @@ export interface Principal {
   /** The issuer that vouches for it. Absent: it has a key. */
   readonly issuer?: string;
   readonly tenant: string;
+  /** Tenant of its key, where it changes what `tenant` has. Default: `tenant`. */
+  readonly home?: string;
   readonly scopes: ReadonlySet<string>;
   readonly tools: Patterns;
   readonly agents: Patterns;

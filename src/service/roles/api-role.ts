@@ -54,7 +54,8 @@ import type { LoginDoor } from '../../http/routes/oidc.ts';
 import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
 import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
-import { runtimeServersOf } from '../runtime-servers.ts';
+import { addedClientsOf } from '../runtime-definitions.ts';
+import { reconcileSettingsOf, runtimeServersOf } from '../runtime-servers.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
 
@@ -93,7 +94,8 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { clientOf, listen, hearing } = createClient(store, listening, {
     ...settings,
     archived: archivedReadsOf(config),
-    servers: runtimeServersOf(store, config, audit),
+    added: { servers: runtimeServersOf(store, config, audit), ...addedClientsOf(store, options, audit) },
+    reconcileOf: reconcileSettingsOf(store, config),
     charge: chargeCaller(spend),
     owner: () => ownerOf(currentCaller()),
   });

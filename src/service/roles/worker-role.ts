@@ -1,7 +1,6 @@
 // The worker of a store: its attempts, its heartbeat, its breaker, and its subscription to cancellations. Never makes
 // an attempt itself.
 import type { Config } from '../../config/config.ts';
-import { policySettings } from '../../config/policy.ts';
 import { type CallPolicy, createCallPolicy } from '../../features/policy/call-policy.ts';
 import { requireEncryptionKeys } from '../../config/encryption.ts';
 import type { PayloadKeys } from '../../platform/encryption/payload-keys.ts';
@@ -22,6 +21,7 @@ import { createWorker, type ServedLane, type Worker } from '../../worker/worker.
 import { contentCharacters, type Execution } from './execution.ts';
 import { payloadKeysOf } from '../payload-keys.ts';
 import { callLoginsOf } from '../personal-logins.ts';
+import { rulesOfCalls } from '../runtime-definitions.ts';
 import type { Store } from '../store.ts';
 
 export interface WorkerSettings {
@@ -85,14 +85,14 @@ export function createWorkerRole(
   return { worker, hearing: cancels.hearing, parts: [...sweeping, cancels, handOver, worker] };
 }
 
-/** null: the configuration has no rules about calls. */
+/** null: there are no rules about calls. */
 function policyOf(
   { connection, keys, records }: Store,
   { config, onError }: WorkerSettings,
 ): CallPolicy | null {
-  const settings = policySettings(config.policy);
-  if (settings === null) return null;
-  return createCallPolicy({ connection, keys, journal: records.journal, settings, onError });
+  const rulesOf = rulesOfCalls(connection, config);
+  if (rulesOf === null) return null;
+  return createCallPolicy({ connection, keys, journal: records.journal, rulesOf, onError });
 }
 
 function recordingOf({ records, queue, spans, endNotices }: Store) {

@@ -34,10 +34,9 @@ export interface AuditPlace {
 export function createAuditLog(connection: RedisConnection, { audit }: Pick<KeySpace, 'audit'>) {
   return {
     /**
-     * Appends an entry, by the clock of Redis. A lost connection may write it twice. Resolves to the id of the entry.
+     * Appends an entry to the log of a tenant, by the clock of Redis. A lost connection may write it twice. Resolves to the id of the entry.
      */
-    async add(log: AuditLogName, fields: AuditFields): Promise<string> {
-      const { tenant } = fields.by;
+    async add(tenant: string, log: AuditLogName, fields: AuditFields): Promise<string> {
       const name = audit(tenant)[log];
       const text = JSON.stringify(fields);
       const [id] = await Promise.all([

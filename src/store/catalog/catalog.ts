@@ -5,7 +5,7 @@ import type { ModelTable } from '../../contract/model/model-name.ts';
 import type { KeySpace } from '../keys.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { createAgentCatalog } from './agent-catalog.ts';
-import { agentTools, knownAgents } from './known-agents.ts';
+import { type AddedAgents, agentTools, knownAgents } from './known-agents.ts';
 import { knownModels } from './known-models.ts';
 import { createModelCatalog } from './model-catalog.ts';
 import { recent, type Recent, type Renewable } from './recent.ts';
@@ -19,6 +19,8 @@ export interface Configured {
   readonly servers: readonly string[];
   readonly models: ModelTable;
   readonly agents: readonly AgentDefinition[];
+  /** Default: tenants may add none. */
+  readonly added?: AddedAgents | null | undefined;
 }
 
 export type Catalog = ReturnType<typeof createCatalog>;
@@ -39,7 +41,7 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     /** The facts for routing; reads of Redis are shared for a second. */
     servers: shared,
     models: knownModels(published.models, configured.models),
-    agents: knownAgents(published.agents, configured.agents),
+    agents: knownAgents(published.agents, configured.agents, configured.added ?? null),
     /** The processes that are there. */
     workers: createWorkers(connection, keys),
     /** The tools that an agent may use. */

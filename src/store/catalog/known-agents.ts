@@ -10,28 +10,56 @@ import { recent } from './recent.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
 export interface Agents {
-  /** null: there is no such agent. */
-  find(name: string): Promise<AgentDefinition | null>;
-  names(): Promise<string[]>;
-  list(): Promise<AgentDefinition[]>;
+  /** null: the tenant has no such agent. */
+  find(name: string, tenant: string): Promise<AgentDefinition | null>;
+  names(tenant: string): Promise<string[]>;
+  list(tenant: string): Promise<(AgentDefinition & AddedVersion)[]>;
+  /** Whether it is configured, or published by an engine, so that no tenant may add it. */
+  isOfFile(name: string): Promise<boolean>;
 }
 
-/** `configured` win over what engines have published. */
-export function knownAgents(catalog: AgentCatalog, configured: readonly AgentDefinition[]): Agents {
+/** Version of an agent that a tenant has added; absent: it is configured. */
+interface AddedVersion {
+  readonly version?: string;
+}
+
+/** The agents that tenants have added at runtime. */
+export interface AddedAgents {
+  /** null: there is none, or the operator's bounds do not allow it now. */
+  find(name: string, tenant: string): Promise<AgentDefinition | null>;
+  list(tenant: string): Promise<(AgentDefinition & AddedVersion)[]>;
+}
+
+/** `configured` win over what engines have published, and both over what a tenant has added. `added`: null = tenants may add none. */
+export function knownAgents(
+  catalog: AgentCatalog,
+  configured: readonly AgentDefinition[],
+  added: AddedAgents | null,
+): Agents {
   const own = new Map(configured.map((agent) => [agent.name, agent]));
   const published = recent(() => catalog.read());
 
-  async function find(name: string): Promise<AgentDefinition | null> {
+  async function ofFile(name: string): Promise<AgentDefinition | null> {
     const known = own.get(name) ?? (await published.current()).get(name);
     return known ?? (await published.recheck()).get(name) ?? null;
   }
 
-  async function list(): Promise<AgentDefinition[]> {
-    const all = new Map([...(await published.recheck()), ...own]);
+  async function list(tenant: string): ReturnType<Agents['list']> {
+    const ofTenant = ((await added?.list(tenant)) ?? []).map((agent) => [agent.name, agent] as const);
+    const all = new Map<string, AgentDefinition & AddedVersion>([
+      ...ofTenant,
+      ...(await published.recheck()),
+      ...own,
+    ]);
     return [...all.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  return { find, list, names: async () => (await list()).map(({ name }) => name) };
+  return {
+    find: async (name, tenant) => (await ofFile(name)) ?? (await added?.find(name, tenant)) ?? null,
+    list,
+    names: async (tenant) => (await list(tenant)).map(({ name }) => name),
+    isOfFile: async (name) => (await ofFile(name)) !== null,
+  };
 }
 
 export interface AgentToolsTiming {

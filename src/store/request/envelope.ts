@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Spender } from '../../contract/model/budget.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Tickets } from '../../contract/directive/flow.ts';
+import type { DirectiveRef } from '../refs.ts';
 
 export interface Envelope extends Tickets {
   directive: Directive;
@@ -43,6 +44,11 @@ function partOf({ key, issuer }: Actor): Actor {
 /** Name of the place of a caller's logins: two callers never share one, whatever their ids contain. */
 export function accountOf(tenant: string, { key, issuer }: Actor): string {
   return hash('sha256', JSON.stringify([tenant, issuer ?? null, key]), 'hex').slice(0, 40);
+}
+
+/** Stable over all attempts, and short enough for any header. */
+export function idempotencyKey({ requestId, id }: DirectiveRef): string {
+  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
 }
 
 /** Without the ids of its directive: the key and the job that hold the text name them. */

@@ -1,10 +1,10 @@
 // One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
 // Must never outlive its claim, nor decide what an execution means.
+import { idempotencyKey } from '../../store/request/envelope.ts';
 import { isOwn } from '../../store/request/questions.ts';
 import { unapproved } from './approval.ts';
 import { loginOf, refusedLogin } from './caller-login.ts';
 import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
-import { hash } from 'node:crypto';
 import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
 import type { Seal } from '../../platform/encryption/encrypted-result.ts';
@@ -28,7 +28,6 @@ import { createReporter, type Reporter } from '../record/reporter.ts';
 import { answeredRound, heldQuestions, redisNow } from './questions.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
-import type { ClaimRef } from '../../store/refs.ts';
 import { logIds } from '../record/record.ts';
 import { recordable } from '../record/result-bound.ts';
 
@@ -213,11 +212,6 @@ function reporterFor(
         'what an attempt says cannot be written',
       ),
   });
-}
-
-/** Stable over all attempts, and short enough for any header. */
-function idempotencyKey({ requestId, id }: ClaimRef): string {
-  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
 }
 
 const SHARED_STEP_MS = 1_000;

@@ -15,7 +15,12 @@ import {
   nextLookMs,
   textOfDoubt,
 } from '../../features/reconcile/doubt.ts';
-import type { Finding, LostCall, Reconcile } from '../../features/reconcile/reconcile.ts';
+import {
+  type Finding,
+  type LostCall,
+  readableAnswer,
+  type Reconcile,
+} from '../../features/reconcile/reconcile.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';
 import type { Execution, ExecutionContext, TaskKeeping } from './definition.ts';
 
@@ -100,20 +105,7 @@ const UNSETTLED = '"did not happen" came before settle_ms had passed';
 
 function findingOf(reconcile: Reconcile, answer: Answer, lost: LostCall): Finding {
   if (answer.kind === 'none') return { kind: 'unknown', reason: answer.reason };
-  return reconcile.findingIn(readable(answer.payload), lost);
-}
-
-/** Longer texts are too large for expressions anyway. */
-const LONGEST_JSON = 262_144;
-
-/** Many tools write their answer as JSON in a text. */
-function readable(payload: unknown): unknown {
-  if (typeof payload !== 'string' || payload.length > LONGEST_JSON) return payload;
-  try {
-    return JSON.parse(payload) as unknown;
-  } catch {
-    return payload;
-  }
+  return reconcile.findingIn(readableAnswer(answer.payload), lost);
 }
 
 /** The end of the call stays unknown: the next attempt asks. */
@@ -182,6 +174,6 @@ function unknownEnd(ending: Ending, reason: string): Execution {
 }
 
 function shownAnswer(payload: unknown): string {
-  const safe = redactTexts(jsonSafe(readable(payload)));
+  const safe = redactTexts(jsonSafe(readableAnswer(payload)));
   return boundedText(typeof safe === 'string' ? safe : JSON.stringify(safe), SHOWN_CHARACTERS);
 }

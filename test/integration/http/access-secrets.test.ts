@@ -74,7 +74,7 @@ describe('a key', () => {
           openPerson: async () => null,
           hasKeys: async () => true,
         },
-        others: { reading: async () => null },
+        others: { reading: async () => null, changing: async (caller) => caller },
         keys: adminAt(service.url),
       },
       mcp: { handle: async () => Promise.reject(new Error('broken')), close: async () => {} },

@@ -68,11 +68,18 @@ describe('every route', () => {
   test('lets in a key with its scopes, and refuses each other with 403', async () => {
     const all = await operations();
     expect(all.length).toBeGreaterThan(30);
-    // What repeats a request submits what it has read.
-    const both: Scope[] = ['submit', 'read'];
+    // A repeat of a request submits what was read; a reconciliation settles a dead letter and shows a result.
+    const both: Scope[][] = [
+      ['submit', 'read'],
+      ['redrive', 'read'],
+    ];
     const repeats = all.filter(({ scopes }) => scopes.length > 1);
-    expect(repeats.map(nameOf)).toEqual(['POST /v1/requests/x/again', 'POST /v1/requests/x/fork']);
-    for (const held of [...SCOPES.map((scope) => [scope]), both]) {
+    expect(repeats.map(nameOf)).toEqual([
+      'POST /v1/requests/x/again',
+      'POST /v1/requests/x/fork',
+      'POST /v1/requests/x/directives/x/reconcile',
+    ]);
+    for (const held of [...SCOPES.map((scope) => [scope]), ...both]) {
       const { key } = await make({ scopes: held });
       const refused: string[] = [];
       for (const operation of all)

@@ -7,6 +7,7 @@ import type { RunView } from '../../../src/contract/run/run.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { json, startProvider } from '../../support/provider-server.ts';
+import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
@@ -71,6 +72,22 @@ beforeAll(async () => {
   service = await startService({
     redisUrl: redis.url,
     config: {
+      mcpServers: {
+        peer: {
+          ...ownServerEntry('legacy-peer.ts'),
+          effects: {
+            wait: {
+              repeat: 'once',
+              reconcile: {
+                tool: 'echo',
+                arguments: { text: '{{directive_id}}' },
+                happened: 'result.text == directive_id',
+                result: '"found by its echo: " + result.text',
+              },
+            },
+          },
+        },
+      },
       providers: {
         main: {
           type: 'openai-compatible',
@@ -235,6 +252,24 @@ describe('a run that was cancelled', () => {
       expect(JSON.stringify(provider.seen.at(-1)?.body)).toContain(answer);
       expect((await types(request)).filter((type) => type === 'ai.tool.started')).toHaveLength(1);
     }
+  });
+
+  // Issue 38, point 5: a person presses, and the run takes what was found.
+  test('takes what a person has found out about its call of unknown outcome, without a decision', async () => {
+    const { request_id: request } = await client.runs.start({ agent: 'clerk', query: 'found: peer.wait' });
+    await eventually(async () => (await types(request)).includes('ai.tool.started')).toBe(true);
+    await client.cancel(request);
+    await ended(request, 'cancelled');
+    await eventually(async () => (await client.request(request))?.status).toBe('closed');
+    const found = await client.reconcile(request, 'tool-1-0');
+    expect(found).toMatchObject({ outcome: 'happened', directive: { id: 'tool-1-0.reconcile-1' } });
+    await client.runs.resume(request);
+    await ended(request, 'completed');
+    expect(JSON.stringify(provider.seen.at(-1)?.body)).toContain('found by its echo: tool-1-0');
+    const started = (await client.page(request)).signals.filter(
+      ({ type, data }) => type === 'ai.tool.started' && Object(data).call_id === 'tool-1-0',
+    );
+    expect(started).toHaveLength(1);
   });
 
   test('repeats such a call on request, under a new id, and can be cancelled again', async () => {

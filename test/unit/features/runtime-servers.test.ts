@@ -7,6 +7,7 @@ import {
   readDefinition,
   shownDefinition,
 } from '../../../src/features/runtime-servers/definition.ts';
+import { createRulesOfTenants } from '../../../src/features/runtime-definitions/tenant-policies.ts';
 import { fileSchema } from '../../../src/config/file-schema.ts';
 
 const ENVIRONMENT = {
@@ -87,4 +88,49 @@ test('literals count as secrets, references do not', () => {
   expect(JSON.stringify(shownDefinition(literal))).not.toContain('abc');
   expect(JSON.stringify(shownDefinition(literal))).toContain('Bearer ${CRM_TOKEN}');
   expect(holdsLiterals({ url, headers: { B: 'Bearer ${CRM_TOKEN}' } })).toBe(false);
+});
+
+/** Point 7 of issue 38: a worker decides by no rules that it has read more than a second ago, and by none that it cannot read. */
+test('the rules of a tenant are at most a second old, and what cannot be read denies', async () => {
+  const deny = (word: string) => ({
+    rules: [{ name: word, when: `args.text == "${word}"`, decision: 'deny' }],
+  });
+  const stored = (version: string, definition: Record<string, unknown> | null) => ({
+    version,
+    definition,
+    at: 0,
+    by: null,
+    isSealed: false,
+  });
+  let [revision, now, isAway] = ['1', 0, false];
+  let policies = new Map([['words', stored('1', deny('first'))]]);
+  const rulesOf = createRulesOfTenants(
+    {
+      revision: async () => {
+        if (isAway) throw new Error('Redis does not answer');
+        return revision;
+      },
+      all: async () => policies,
+    },
+    { rules: [], counters: [], default: 'allow' },
+    () => now,
+  );
+  const decided = async (text: string): Promise<string> => {
+    const rules = await rulesOf('acme');
+    const facts = { tenant: 'acme', caller: '', agent: '', models: [], at: 0, kind: 'tool_exec' };
+    const call = { ...facts, tool: 'a.b', server: 'a', args: { text }, request: 'r' };
+    const ruled = rules.rule(call, [], null);
+    return ruled.kind === 'ruled' ? `${ruled.ruling.decision} ${ruled.ruling.rule}` : ruled.kind;
+  };
+  expect(await decided('first')).toBe('deny words/first');
+  [revision, policies] = ['2', new Map([['words', stored('2', deny('second'))]])];
+  now = 999;
+  expect(await decided('first')).toBe('deny words/first');
+  now = 1_000;
+  expect([await decided('first'), await decided('second')]).toEqual(['allow null', 'deny words/second']);
+  [revision, policies] = ['3', new Map([['words', stored('3', null)]])];
+  now = 2_000;
+  expect(await decided('any')).toBe('deny words/unreadable');
+  [now, isAway] = [3_000, true];
+  await expect(decided('any')).rejects.toThrow('Redis does not answer');
 });

@@ -28,6 +28,7 @@ import { shared, useRedis } from '../../../support/shared.ts';
 import { openStore } from '../../../support/store.ts';
 import { parseConfig } from '../../../../src/config/config.ts';
 import { createCallPolicy } from '../../../../src/features/policy/call-policy.ts';
+import { compileRules } from '../../../../src/features/policy/rules.ts';
 import { createPolicyCounters } from '../../../../src/features/policy/counters.ts';
 
 const DOOMED = programOf(fileURLToPath(new URL('../../../support/doomed-worker.ts', import.meta.url)));
@@ -407,7 +408,13 @@ describe('a reservation', () => {
     expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
     const settings = { rules: [], counters: [], default: 'deny' } as const;
     const { connection, keys, journal } = pipeline;
-    const policy = createCallPolicy({ connection, keys, journal, settings, onError: () => {} });
+    const policy = createCallPolicy({
+      connection,
+      keys,
+      journal,
+      rulesOf: () => compileRules(settings),
+      onError: () => {},
+    });
     const claimed = {
       directive: call,
       envelope: { directive: call, lane: LANE },

@@ -39,25 +39,40 @@ async function openOrder(redisUrl: string, how: PaymentArguments['how']) {
     max_retries: 3,
     retry_backoff_ms: 1,
   });
-  const ends = async () => {
-    const { signals } = await client.page(request, { limit: 100 });
-    return signals.filter(({ type }) => type === 'ai.tool.result');
-  };
-  return { prefix, request, client, ends };
+  const signals = async () => (await client.page(request, { limit: 100 })).signals;
+  const ends = async () => (await signals()).filter(({ type }) => type === 'ai.tool.result');
+  const types = async () => (await signals()).map(({ type }) => type);
+  return { prefix, request, client, ends, types, how };
 }
 
 type Order = Awaited<ReturnType<typeof openOrder>>;
 
-/** Each worker has stopped, or its directive has ended. Returns the prefixes of those that stopped. */
+/**
+ * Each worker has stopped, or its directive has ended. Returns the prefixes of those that stopped. The wait begins anew with each
+ * stop, end and signal: on a busy machine the start of the workers alone takes as long as one wait.
+ */
 async function untilOver(child: Child, orders: readonly Order[], kills: number): Promise<string[]> {
   const died = (): string[] =>
     child.lines.filter((line) => line.startsWith('died ')).map((line) => line.slice(5));
-  await untilHolds(async () => {
-    const living = orders.filter(({ prefix }) => !died().includes(prefix));
-    const open = await Promise.all(living.map(async ({ ends }) => (await ends()).length === 0));
-    expect(open, `after ${kills} deaths`).not.toContain(true);
-  });
-  return died();
+  let seen = '';
+  for (;;) {
+    const before = seen;
+    const isOver = await untilHolds(async () => {
+      const living = orders.filter(({ prefix }) => !died().includes(prefix));
+      const types = await Promise.all(living.map(async ({ types: typesOf }) => typesOf()));
+      const open = living.filter((_, at) => types[at]?.includes('ai.tool.result') !== true);
+      seen = JSON.stringify([died(), types, child.lines.includes('ready')]);
+      if (open.length === 0) return true;
+      const stuck = open.map(({ how, prefix }) => [
+        how,
+        prefix,
+        types[living.findIndex((each) => each.prefix === prefix)],
+      ]);
+      expect(seen, `after ${kills} deaths nothing happens; open: ${JSON.stringify(stuck)}`).not.toBe(before);
+      return false;
+    });
+    if (isOver) return died();
+  }
 }
 
 test(

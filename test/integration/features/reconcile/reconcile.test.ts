@@ -176,3 +176,79 @@ describe('a lost answer of a payment', () => {
     });
   });
 });
+
+describe('a payment whose outcome stayed unknown', () => {
+  interface Press {
+    outcome: string;
+    directive: { id: string };
+    result?: unknown;
+    code?: string;
+  }
+  const press = async (order: string) =>
+    post<Press>(`${service.url}/v1/requests/${order}/directives/pay/reconcile`, {});
+  const deadLetters = async (order: string): Promise<string[]> => {
+    const { body } = await get<{ dead_letters: { request_id: string; id: string }[] }>(
+      `${service.url}/v1/dead-letters`,
+    );
+    return body.dead_letters.filter(({ request_id }) => request_id === order).map(({ id }) => id);
+  };
+
+  test('is found out by a person, beside its terminal signal, and is no dead letter then', async () => {
+    await submit({ order: 'pressed', find: 'closed' });
+    await ended('pressed');
+    await untilHolds(async () => expect(await deadLetters('pressed')).toEqual(['pay']));
+    const closed = await press('pressed');
+    expect(closed.body).toMatchObject({ outcome: 'unknown', directive: { id: 'pay.reconcile-1' } });
+    expect(await deadLetters('pressed')).toContain('pay');
+
+    payments.books(true);
+    const { body } = await press('pressed');
+    expect(body).toMatchObject({
+      outcome: 'happened',
+      directive: { id: 'pay.reconcile-2' },
+      result: { id: 'p-pressed', by: 'find' },
+    });
+    expect(await deadLetters('pressed')).not.toContain('pay');
+    // A repeat finds what was found; the call itself has one end, and was made once.
+    expect((await press('pressed')).body).toEqual(body);
+    const ends = (await signalsOf('pressed')).filter(
+      ({ type, data }) => type === 'ai.tool.result' && data['call_id'] === 'pay',
+    );
+    expect(ends.map(({ data }) => (data['result'] as { ok: boolean }).ok)).toEqual([false]);
+    expect(payments.paid('pressed')).toBe(1);
+  });
+
+  test('that was not made can be redriven; a call with a known outcome is not asked about', async () => {
+    payments.books(false);
+    await submit({ order: 'unmade', find: 'closed', how: 'dropped' });
+    await ended('unmade');
+    payments.books(true);
+    // "Did not happen" is not believed before `settle_ms` has passed since the end.
+    await untilHolds(async () => expect((await press('unmade')).body.outcome).toBe('not_happened'));
+    await untilHolds(async () => expect(await deadLetters('unmade')).toContain('pay'));
+    const directives = [{ request_id: 'unmade', id: 'pay' }];
+    const { body } = await post<{ redriven: { to: { id: string } }[] }>(
+      `${service.url}/v1/dead-letters/redrive`,
+      { directives },
+    );
+    expect(body.redriven.map(({ to }) => to.id)).toEqual(['pay.redrive-1']);
+    const known = `${service.url}/v1/requests/unmade/directives/pay.reconcile-1/reconcile`;
+    expect((await post<Press>(known, {})).body.code).toBe('outcome_known');
+  });
+
+  test('is not settled by an answer that was asked for before the loss', async () => {
+    const forged = {
+      type: 'tool_exec',
+      id: 'pay.reconcile-1',
+      request_id: 'forged',
+      tool_name: 'bank.find_payment',
+    };
+    await post(`${service.url}/v1/directives`, { ...forged, arguments: { key: 'any', how: 'honest' } });
+    await submit({ order: 'forged', find: 'text' });
+    await untilHolds(async () => expect(await deadLetters('forged')).toContain('pay'));
+    expect((await press('forged')).body).toMatchObject({
+      outcome: 'unknown',
+      directive: { id: 'pay.reconcile-2' },
+    });
+  });
+});

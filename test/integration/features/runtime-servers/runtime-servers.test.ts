@@ -1,4 +1,4 @@
-/** Servers that tenants add while the installation runs: the API and the worker are services of their own, and find each
+/** Servers, agents and policies that tenants add while the installation runs: the API and the worker are services of their own, and find each
  *  other only in Redis. Issue 38, point 7: added, changed and removed without a restart, for their own tenant alone. */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,7 +12,8 @@ import type { DirectiveClient } from '../../../../src/contract/directive/directi
 import { cliFolder } from '../../../support/cli.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilHolds } from '../../../support/eventually.ts';
-import { startLegacyPeer } from '../../../support/mcp-servers.ts';
+import { ownServerEntry, startLegacyPeer } from '../../../support/mcp-servers.ts';
+import { json, startProvider } from '../../../support/provider-server.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
@@ -290,5 +291,275 @@ describe('a server that a tenant adds at runtime', () => {
       { problem: { code: 'not_found' } },
     );
     await client.close();
+  });
+});
+
+/** Answers with the system prompt of the call; refuses while it is away. */
+const model = shared(async () => {
+  let isAway = false;
+  const started = await startProvider(async (response, request, index) => {
+    const { messages } = request.body as { messages: { role: string; content: string }[] };
+    if (isAway) return json(400, { error: { message: 'away' } })(response, request, index);
+    const prompt = messages.find(({ role }) => role === 'system')?.content ?? '';
+    const choices = [{ index: 0, finish_reason: 'stop', message: { content: `prompt ${prompt}` } }];
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+  });
+  return {
+    url: started.url,
+    away: (is: boolean) => void (isAway = is),
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+});
+
+/** A service with everything, where both sections are enabled. */
+const whole = shared(async () => {
+  const config = {
+    mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+    providers: {
+      main: { type: 'openai-compatible', base_url: `${model.url}/v1`, models: { open: {}, dear: {} } },
+    },
+    agents: { clerk: { model: 'main:open' } },
+    policy: { rules: [{ name: 'no-fail', when: 'tool == "peer.fail"', decision: 'deny' }] },
+    runtime_agents: {
+      enabled: true,
+      tools: ['peer.*'],
+      models: ['main:open'],
+      limits: { max_iterations: 5 },
+      most_per_tenant: 2,
+    },
+    runtime_policies: { enabled: true },
+  };
+  const environment = { ADJUTANT_ADMIN_KEY: ADMIN };
+  const service = await startService({ redisUrl: redis.url, config, environment });
+  const admin = createAccessClient({ baseUrl: service.url, apiKey: ADMIN });
+  const of = async (tenant: string) => {
+    const { key } = await admin.create({ name: `key of ${tenant}`, tenant, scopes: [...SCOPES] });
+    const how = { baseUrl: service.url, apiKey: key };
+    return { key, client: createHttpClient(how), keys: createAccessClient(how) };
+  };
+  const [acme, globex] = [await of('acme'), await of('globex')];
+  const operator = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  await untilHolds(async () => expect(JSON.stringify(await operator.tools())).toContain('peer.echo'));
+  return {
+    url: service.url,
+    acme: acme.client,
+    acmeKey: acme.key,
+    acmeKeys: acme.keys,
+    globex: globex.client,
+    operator,
+    admin,
+    [Symbol.asyncDispose]: async () => {
+      for (const client of [acme.client, globex.client, operator]) await client.close();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+});
+
+async function refusalOf(work: Promise<unknown>): Promise<{ code: string; paths: string[] }> {
+  const refused = await work.then(
+    () => null,
+    (error: { problem: { code: string; errors?: { path: string }[] } }) => error.problem,
+  );
+  return { code: refused?.code ?? 'done', paths: (refused?.errors ?? []).map(({ path }) => path) };
+}
+
+describe('an agent that a tenant adds at runtime', () => {
+  const agentOf = (prompt: string) => ({
+    model: 'main:open',
+    stream: false,
+    system_prompt: prompt,
+    limits: { max_iterations: 5 },
+    model_call: { max_retries: 0 },
+  });
+
+  async function answered(client: DirectiveClient, requestId: string): Promise<string> {
+    await eventually(async () => (await client.request(requestId))?.run?.status).toBe('completed');
+    return String((await client.request(requestId))?.run?.result);
+  }
+
+  test('begins the runs of its tenant without a restart, and those that have begun keep their version', async () => {
+    const { acme, globex } = whole;
+    const { version } = await acme.runtimeAgents.put('helper', { agent: agentOf('one') });
+    expect((await acme.agents()).agents).toContainEqual(expect.objectContaining({ name: 'helper', version }));
+    expect(JSON.stringify(await globex.agents())).not.toContain('helper');
+    const start = { agent: 'helper', query: 'hello' };
+    expect((await refusalOf(globex.runs.start(start))).code).toBe('not_found');
+
+    model.away(true);
+    const { request_id: old } = await acme.runs.start(start);
+    await eventually(async () => (await acme.request(old))?.run?.status).toBe('failed');
+    model.away(false);
+    const second = { agent: agentOf('two'), version };
+    await acme.runtimeAgents.put('helper', second);
+    expect((await refusalOf(acme.runtimeAgents.put('helper', { ...second, agent: agentOf('3') }))).code).toBe(
+      'version_conflict',
+    );
+    await eventually(async () => (await acme.request(old))?.status).toBe('closed');
+    await acme.runs.resume(old);
+    expect(await answered(acme, old)).toBe('prompt one');
+    // A repeat, and what a schedule triggers, are new runs.
+    const { request_id: repeated } = await acme.again(old, {});
+    expect(await answered(acme, repeated)).toBe('prompt two');
+    await acme.schedules.create({ id: 'daily', cron: '0 4 * * *', run: start } as never);
+    const { request_id: fired } = (await acme.schedules.trigger('daily')) as { request_id: string };
+    expect(await answered(acme, fired)).toBe('prompt two');
+
+    await acme.runtimeAgents.remove('helper');
+    expect((await refusalOf(acme.runs.start(start))).code).toBe('not_found');
+  });
+
+  test.each([
+    [{ policies: { approvals: { 'peer.*': 'auto' } } }, 'agent.policies.approvals.peer.*'],
+    [{ policies: { overrides: 'any' } }, 'agent.policies.overrides'],
+    [{ policies: { budget: 'ask' } }, 'agent.policies.budget'],
+    [{ limits: { max_iterations: 6 } }, 'agent.limits.max_iterations'],
+    [{ tools: ['peer.echo', '*'] }, 'agent.tools[1]'],
+    [{ model: 'main:dear' }, 'agent.model'],
+    [{ model: undefined, model_alias: 'fast' }, 'agent.model_alias'],
+    [{ strategy: 'unknown' }, 'agent.strategy'],
+    [{ system_prompt: 'x'.repeat(40_000) }, 'agent'],
+    [{ name: 'another' }, 'agent.name'],
+    [{ nothing: 1 }, 'agent.nothing'],
+  ])('loosens nothing that the operator has bounded: %o', async (more, path) => {
+    const agent = { ...agentOf('loose'), ...more };
+    expect(await refusalOf(whole.acme.runtimeAgents.put('loose', { agent }))).toEqual({
+      code: 'invalid_body',
+      paths: [path],
+    });
+  });
+
+  test('has no name of the configuration, is bounded in number, and is none of a key that is limited', async () => {
+    const { acme, admin, url, globex } = whole;
+    const put = async (client: DirectiveClient, name: string) =>
+      (await refusalOf(client.runtimeAgents.put(name, { agent: agentOf(name) }))).code;
+    expect(await put(acme, 'clerk')).toBe('id_conflict');
+    expect([await put(globex, 'a'), await put(globex, 'b'), await put(globex, 'c')]).toEqual([
+      'done',
+      'done',
+      'agents_full',
+    ]);
+    const { key } = await admin.create({
+      name: 'narrow',
+      tenant: 'acme',
+      scopes: [...SCOPES],
+      tools: ['peer.echo'],
+    });
+    const narrow = createHttpClient({ baseUrl: url, apiKey: key });
+    expect(await put(narrow, 'wide')).toBe('forbidden');
+    await narrow.close();
+  });
+});
+
+describe('a policy that a tenant adds at runtime', () => {
+  async function echoed(client: DirectiveClient, text: string): Promise<string> {
+    const end = await client.execute({ type: 'tool_exec', tool_name: 'peer.echo', arguments: { text } });
+    return JSON.stringify(end.data);
+  }
+
+  test('makes the rules of its tenant stricter, also where it cannot be evaluated, and never looser', async () => {
+    const { acme, globex } = whole;
+    const policy = {
+      counters: { echoes: { of: 'tool == "peer.echo" && args.text == "counted"' } },
+      rules: [
+        {
+          name: 'word',
+          when: 'tool == "peer.echo" && args.text == "secret"',
+          decision: 'deny',
+          reason: 'Ours.',
+        },
+        {
+          name: 'once',
+          when: 'tool == "peer.echo" && args.text == "counted"',
+          decision: 'limit',
+          counter: 'echoes',
+          at_most: 1,
+        },
+        {
+          name: 'broken',
+          when: 'tool == "peer.echo" && args.text == "broken" && args.missing > 1',
+          decision: 'ask',
+        },
+      ],
+    };
+    const { version } = await acme.policies.put('words', { policy });
+    await eventually(async () => echoed(acme, 'secret')).toContain('words/word');
+    expect(await echoed(globex, 'secret')).not.toContain('policy_denied');
+    expect(await echoed(acme, 'plain')).toContain('"ok":true');
+    expect(await echoed(acme, 'broken')).toContain('words/broken');
+    expect([await echoed(acme, 'counted'), await echoed(acme, 'counted')]).toEqual([
+      expect.stringContaining('"ok":true'),
+      expect.stringContaining('words/once'),
+    ]);
+    // The operator's rule decides as before.
+    const failed = await acme.execute({ type: 'tool_exec', tool_name: 'peer.fail', arguments: {} });
+    expect(JSON.stringify(failed.data)).toContain('no-fail');
+    await acme.policies.remove('words', { version });
+    await eventually(async () => echoed(acme, 'secret')).toContain('"ok":true');
+  });
+
+  test.each([
+    [{ rules: [{ name: 'a', when: 'tool ==', decision: 'deny' }] }, 'policy.rules[0].when'],
+    [{ rules: [{ name: 'a', when: 'true', decision: 'allow' }] }, 'policy.rules[0].decision'],
+    [{ rules: [{ name: 'a', when: 'counters.none > 1.0', decision: 'deny' }] }, 'policy.rules[0].when'],
+    [{ rules: [{ name: 'a', when: 'true', decision: 'deny' }], default: 'allow' }, 'policy.default'],
+    [
+      { rules: [{ name: 'a', when: 'args.l.all(x, x in args.m)', decision: 'deny' }] },
+      'policy.rules[0].when',
+    ],
+    [
+      { rules: Array.from({ length: 9 }, (_, at) => ({ name: `r${at}`, when: 'true', decision: 'deny' })) },
+      'policy.rules',
+    ],
+  ])('is refused with the place of its fault: %o', async (policy, path) => {
+    expect(await refusalOf(whole.acme.policies.put('odd', { policy }))).toEqual({
+      code: 'invalid_body',
+      paths: [path],
+    });
+  });
+
+  test('is added, listed and removed at the terminal', async () => {
+    const { url, acmeKey } = whole;
+    const rules = [{ name: 'none', when: 'tool == "peer.never"', decision: 'deny' }];
+    const folder = await cliFolder({
+      'typed.json': { rules },
+      'agent.json': { model: 'main:open', limits: { max_iterations: 2 } },
+    });
+    const run = async (...args: string[]) => runCommand(args, url, { ADJUTANT_API_KEY: acmeKey });
+    expect(await run('policy', 'add', 'typed', join(folder, 'typed.json'))).toMatchObject({ code: 0 });
+    expect((await run('policy', 'list')).stdout).toMatch(/typed +\d+ +1 /);
+    expect((await run('policy', 'remove', 'typed')).stdout).toContain('typed is removed');
+    expect(await run('agents', 'add', 'typed', join(folder, 'agent.json'))).toMatchObject({ code: 0 });
+    expect((await run('agents', 'remove', 'typed')).stdout).toContain('typed is removed');
+  });
+
+  test('is changed by an operator for its tenant, which sees who it was; by no other tenant', async () => {
+    const { operator, acme, globex, acmeKeys, admin } = whole;
+    const policy = { rules: [{ name: 'none', when: 'tool == "peer.never"', decision: 'deny' }] };
+    await operator.policies.put('theirs', { policy }, { tenant: 'acme' });
+    expect((await acme.policies.list()).policies.map(({ name }) => name)).toEqual(['theirs']);
+    expect((await operator.policies.list()).policies).toEqual([]);
+    expect((await operator.policies.list({ tenant: 'acme' })).policies).toHaveLength(1);
+    await operator.runtimeAgents.put(
+      'theirs',
+      { agent: { model: 'main:open', limits: { max_iterations: 1 } } },
+      { tenant: 'acme' },
+    );
+    expect(JSON.stringify(await acme.agents())).toContain('theirs');
+    for (const work of [
+      globex.policies.put('mine', { policy }, { tenant: 'acme' }),
+      globex.policies.remove('theirs', {}, { tenant: 'acme' }),
+      globex.runtimeAgents.get('theirs', { tenant: 'acme' }),
+      globex.servers.list({ tenant: 'acme' }),
+    ])
+      expect((await refusalOf(work)).code).toBe('forbidden');
+    expect((await refusalOf(operator.policies.put('all', { policy }, { tenant: '*' }))).code).toBe(
+      'invalid_query',
+    );
+    const { entries } = await acmeKeys.audit();
+    const change = entries.find(({ action, target }) => action === 'put_policy' && target === 'theirs');
+    expect(change?.by.tenant).toBe('default');
+    const own = (await admin.audit()).entries.map(({ action, target }) => [action, target]);
+    expect(own).toContainEqual(['change_tenant', 'acme']);
   });
 });

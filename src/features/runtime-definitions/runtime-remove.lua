@@ -1,7 +1,7 @@
--- Removes a server of a tenant with all that is kept of it, and announces the change in the same step.
+-- Removes a server, an agent or a policy of a tenant with all that is kept of it, and announces the change in the same step.
 -- Never removes another version than the one that was read.
 --
--- KEYS[1] servers of the tenant: hash   KEYS[2] state: hash
+-- KEYS[1] definitions of the tenant: hash   KEYS[2] state: hash
 -- ARGV[1] tenant   ARGV[2] name   ARGV[3] version that is removed   ARGV[4] channel
 -- Returns { 'done' } | { 'gone' } | { 'conflict' }.
 local known = redis.call('HGET', KEYS[1], ARGV[2])

@@ -1,19 +1,20 @@
-// The servers that tenants have added, in Redis: all keys of them are in one slot, so that each change is one step.
+// The servers, agents and policies that tenants have added, in Redis: all keys of a kind are in one slot, so that each change is one step.
 // Must never decide: it compares the version that was read, and writes.
 import * as z from 'zod';
 import { jsonObjectSchema } from '../../contract/identifiers.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
-import type { KeySpace } from '../../store/keys.ts';
+import type { KeySpace, RuntimeKind } from '../../store/keys.ts';
 import { prepareScripts } from '../../store/scripts.ts';
-import type { Definition } from './definition.ts';
 
-/** Changes of one tenant in a period; more are refused, since each is followed by all workers. */
+export type Definition = Readonly<Record<string, unknown>>;
+
+/** Changes of one tenant in a period; more are refused, since all processes follow each. */
 const MOST_CHANGES = 60;
 const PERIOD_MS = 60_000;
 const TENANT_FIELD = 'of:';
 
-/** `definition`: null: sealed with another key than those of this process. */
-export interface StoredServer {
+/** `definition`: null: it cannot be read, such as one that is sealed with another key than those of this process. */
+export interface StoredDefinition {
   readonly version: string;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly at: number;
@@ -29,7 +30,7 @@ export interface DefinitionSeal {
   open(sealed: string, belongsTo: string): string | null;
 }
 
-export interface PutServer {
+export interface PutDefinition {
   readonly definition: Definition;
   readonly isSealed: boolean;
   readonly by: string | null;
@@ -39,7 +40,8 @@ export interface PutServer {
 
 type Stored = { kind: 'done' | 'conflict' | 'full' } | { kind: 'paced'; afterMs: number };
 
-export interface ServerStoreOptions {
+export interface DefinitionStoreOptions {
+  readonly kind: RuntimeKind;
   readonly connection: RedisConnection;
   readonly keys: KeySpace;
   /** null: there is no key, and nothing is sealed. */
@@ -49,7 +51,10 @@ export interface ServerStoreOptions {
   readonly confirm: () => Promise<(() => Promise<void>) | null>;
 }
 
-export type ServerStore = ReturnType<typeof createServerStore>;
+export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
+
+/** Parts of the text that a seal belongs to. */
+const NOUNS = { servers: 'server', agents: 'agent', policies: 'policy' } as const;
 
 const recordSchema = z.object({
   by: z.string().nullable(),
@@ -57,14 +62,23 @@ const recordSchema = z.object({
   sealed: z.string().optional(),
 });
 
-export function createServerStore({ connection, keys, seal, most, confirm }: ServerStoreOptions) {
+export function createDefinitionStore(options: DefinitionStoreOptions) {
+  const { connection, kind, seal, most, confirm } = options;
   const run = prepareScripts(connection);
+  const state = options.keys.runtime(kind);
+  const keysOf = (tenant: string) => options.keys.runtimeOf(kind, tenant);
+  const { catalogChanges } = options.keys;
+  /** A sealed text that is moved to another name does not open. */
+  const placeOf = (tenant: string, name: string): string => `runtime ${NOUNS[kind]} ${tenant}/${name}`;
 
-  function stored(tenant: string, name: string, text: string): StoredServer | null {
-    const { version, at, json } = /^(?<version>\d+) (?<at>\d+) (?<json>.*)$/su.exec(text)?.groups ?? {};
+  function stored(tenant: string, name: string, text: string): StoredDefinition {
+    const {
+      version = '0',
+      at = 0,
+      json,
+    } = /^(?<version>\d+) (?<at>\d+) (?<json>.*)$/su.exec(text)?.groups ?? {};
     const record = recordSchema.safeParse(jsonOf(json ?? ''));
-    if (version === undefined || !record.success) return null;
-    const { by, definition = null, sealed } = record.data;
+    const { by = null, definition = null, sealed } = record.success ? record.data : {};
     const opened = sealed === undefined ? null : (seal?.open(sealed, placeOf(tenant, name)) ?? null);
     const parsed = opened === null ? definition : (jsonOf(opened) as Definition);
     return { version, at: Number(at), definition: parsed, isSealed: sealed !== undefined, by };
@@ -72,56 +86,58 @@ export function createServerStore({ connection, keys, seal, most, confirm }: Ser
 
   return {
     canSeal: seal !== null,
-    async read(tenant: string, name: string): Promise<StoredServer | null> {
-      const text = await connection.hget(keys.runtimeServersOf(tenant)[0], name);
+    async read(tenant: string, name: string): Promise<StoredDefinition | null> {
+      const text = await connection.hget(keysOf(tenant)[0], name);
       return text === null ? null : stored(tenant, name, text);
     },
-    /** Servers of a tenant by name. */
-    async all(tenant: string): Promise<ReadonlyMap<string, StoredServer>> {
-      const texts = Object.entries(await connection.hgetall(keys.runtimeServersOf(tenant)[0]));
-      const servers = texts.map(([name, text]) => [name, stored(tenant, name, text)] as const);
-      return new Map(servers.flatMap(([name, server]) => (server === null ? [] : [[name, server] as const])));
+    /** Definitions of a tenant by name. */
+    async all(tenant: string): Promise<ReadonlyMap<string, StoredDefinition>> {
+      const texts = Object.entries(await connection.hgetall(keysOf(tenant)[0]));
+      const found = texts.map(([name, text]) => [name, stored(tenant, name, text)] as const);
+      return new Map(found);
     },
-    /** Revision of the last change of each tenant that has servers. */
+    /** Revision of the last change of a tenant; null: it has none. */
+    revision: async (tenant: string): Promise<string | null> =>
+      connection.hget(state, `${TENANT_FIELD}${tenant}`),
+    /** Revision of the last change of each tenant that has definitions. */
     async revisions(): Promise<ReadonlyMap<string, string>> {
-      const fields = Object.entries(await connection.hgetall(keys.runtimeServers));
+      const fields = Object.entries(await connection.hgetall(state));
       const ofTenants = fields.filter(([field]) => field.startsWith(TENANT_FIELD));
       return new Map(ofTenants.map(([field, revision]) => [field.slice(TENANT_FIELD.length), revision]));
     },
-    async put(tenant: string, name: string, { definition, isSealed, by, over }: PutServer): Promise<Stored> {
+    async put(
+      tenant: string,
+      name: string,
+      { definition, isSealed, by, over }: PutDefinition,
+    ): Promise<Stored> {
       const text = JSON.stringify(definition);
       const content =
         isSealed && seal !== null ? { sealed: seal.seal(text, placeOf(tenant, name)) } : { definition };
-      const [servers, pace] = keys.runtimeServersOf(tenant);
+      const [definitions, pace] = keysOf(tenant);
       const bounds = [most.ofTenant, most.all, MOST_CHANGES, PERIOD_MS];
       const given = [tenant, name, JSON.stringify({ by, ...content }), over ?? ''];
       const confirmation = await confirm();
       const [verdict, afterMs] = await run(
-        'runtime-server-put',
-        [servers, keys.runtimeServers, pace],
-        [...given, ...bounds, keys.catalogChanges],
+        'runtime-put',
+        [definitions, state, pace],
+        [...given, ...bounds, catalogChanges],
       );
       await confirmation?.();
       if (verdict === 'paced') return { kind: 'paced', afterMs: Number(afterMs) };
       return { kind: verdict as 'done' };
     },
     async remove(tenant: string, name: string, version: string): Promise<'done' | 'gone' | 'conflict'> {
-      const [servers] = keys.runtimeServersOf(tenant);
+      const [definitions] = keysOf(tenant);
       const confirmation = await confirm();
       const [verdict] = await run(
-        'runtime-server-remove',
-        [servers, keys.runtimeServers],
-        [tenant, name, version, keys.catalogChanges],
+        'runtime-remove',
+        [definitions, state],
+        [tenant, name, version, catalogChanges],
       );
       await confirmation?.();
       return verdict as 'done';
     },
   };
-}
-
-/** A sealed text that is moved to another name does not open. */
-function placeOf(tenant: string, name: string): string {
-  return `runtime server ${tenant}/${name}`;
 }
 
 /** undefined: no JSON. */

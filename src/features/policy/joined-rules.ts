@@ -1,0 +1,104 @@
+// The rules of an operator joined with those that a tenant has added: of all decisions about a call the strictest counts.
+// Must never let a rule of a tenant loosen what the operator has decided.
+import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import { type CounterUse, type CounterValues, type Ruled, type Rules, STRICTNESS } from './rules.ts';
+
+/** Rules of one policy of a tenant. */
+export interface TenantRules {
+  readonly tenant: string;
+  readonly name: string;
+  readonly rules: Rules;
+}
+
+const NO_ASK_MS = 86_400_000;
+
+/** The rules of a policy that this worker cannot evaluate. */
+export const DENY_ALL: Rules = {
+  usesOf: () => [],
+  rule: () => ({
+    kind: 'ruled',
+    ruling: {
+      decision: 'deny',
+      rule: 'unreadable',
+      reason: null,
+      failed: 'this worker cannot read the policy',
+      askMs: NO_ASK_MS,
+    },
+  }),
+  scopes: new Map(),
+  readsOf: () => [],
+};
+
+/** Counters of a policy have the name of their tenant and policy before their own, which no counter of an operator has. */
+export function joinRules(operators: Rules, policies: readonly TenantRules[]): Rules {
+  if (policies.length === 0) return operators;
+  const joined = policies.map(({ tenant, name, rules }) => ({
+    rules,
+    ruleName: (rule: string) => `${name}/${rule}`,
+    prefix: `${tenant}~${name}.`,
+  }));
+
+  return {
+    usesOf: (call) => [
+      ...operators.usesOf(call),
+      ...joined.flatMap(({ rules, prefix }) =>
+        rules.usesOf(call).map((use) => ({ ...use, counter: prefix + use.counter })),
+      ),
+    ],
+    rule(call, uses, values) {
+      const ruled = [
+        operators.rule(call, uses, values),
+        ...joined.map(({ rules, ruleName, prefix }) =>
+          renamed(ruleWithin(rules, prefix, { call, uses, values }), ruleName),
+        ),
+      ];
+      return strictest(ruled);
+    },
+    scopes: new Map([
+      ...operators.scopes,
+      ...joined.flatMap(({ rules, prefix }) =>
+        [...rules.scopes].map(([name, per]) => [prefix + name, per] as const),
+      ),
+    ]),
+    readsOf: (rule) => operators.readsOf(rule),
+  };
+}
+
+interface Asked {
+  readonly call: RuledCall;
+  readonly uses: readonly CounterUse[];
+  readonly values: CounterValues | null;
+}
+
+function ruleWithin(rules: Rules, prefix: string, { call, uses, values }: Asked): Ruled {
+  const isOwn = (name: string): boolean => name.startsWith(prefix);
+  const own = uses
+    .filter(({ counter }) => isOwn(counter))
+    .map((use) => ({ ...use, counter: use.counter.slice(prefix.length) }));
+  const read =
+    values === null
+      ? null
+      : new Map(
+          [...values]
+            .filter(([name]) => isOwn(name))
+            .map(([name, value]) => [name.slice(prefix.length), value] as const),
+        );
+  return rules.rule(call, own, read);
+}
+
+function renamed(ruled: Ruled, ruleName: (rule: string) => string): Ruled {
+  if (ruled.kind === 'needs') return ruled;
+  const { rule } = ruled.ruling;
+  return { kind: 'ruled', ruling: { ...ruled.ruling, rule: rule === null ? null : ruleName(rule) } };
+}
+
+/** The first of equally strict ones. */
+function strictest(all: readonly Ruled[]): Ruled {
+  const needs = all.find(({ kind }) => kind === 'needs');
+  if (needs !== undefined) return needs;
+  const rulings = all.flatMap((each): Ruling[] => (each.kind === 'ruled' ? [each.ruling] : []));
+  const ruling = rulings.reduce((strict, each) =>
+    STRICTNESS[each.decision] > STRICTNESS[strict.decision] ? each : strict,
+  );
+  return { kind: 'ruled', ruling };
+}
