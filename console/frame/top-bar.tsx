@@ -40,7 +40,10 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
 }
 
 /** Names of the pages that the navigation lacks. */
-const OTHERS: Readonly<Record<string, string>> = { compare: 'Compare', differences: 'Compare values' };
+const OTHERS: ReadonlyMap<string, string> = new Map([
+  ['compare', 'Compare'],
+  ['differences', 'Compare values'],
+]);
 
 /** The place, and what of it is shown. */
 function Trail() {
@@ -56,7 +59,7 @@ function Trail() {
       )}
       <span className="trail-here">
         {rest.length === 0
-          ? (place?.text ?? OTHERS[first] ?? '')
+          ? (place?.text ?? OTHERS.get(first) ?? '')
           : rest.map((part) => <Part key={part}>{part}</Part>)}
       </span>
     </div>

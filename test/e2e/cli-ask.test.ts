@@ -45,8 +45,9 @@ async function configure(): Promise<object> {
   const add = { id: 'call_add', name: 'peer_add', arguments: '{"a":2,"b":3}' };
   const echo = { id: 'call_echo', name: 'peer_echo', arguments: '{"said":"hi"}' };
   script('sum and echo', [add, echo], ANSWER);
-  script('sum with leave', [add], 'Done with leave.');
+  // A fork says it after the task, in one message: the first script that matches answers.
   script('another sum', [{ ...add, arguments: '{"a":2,"b":4}' }], 'Another sum.');
+  script('sum with leave', [add], 'Done with leave.');
   script('wait for ever', [{ id: 'call_wait', name: 'peer_wait', arguments: '{}' }], 'It came back.');
   const error = { message: 'No such key', type: 'authentication_error' };
   mock.onMessage('forbidden', { error, status: 401 });

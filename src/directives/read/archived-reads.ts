@@ -103,7 +103,7 @@ export function archivedRun(requestId: string): DirectiveRefused {
   return new DirectiveRefused(problem('not_resumable', { detail }));
 }
 
-/** Requests that one redrive looks for in the archive. */
+/** Requests of one redrive that are searched in the archive. */
 const MOST_SOUGHT = 20;
 
 /** The answer to a redrive in which directives of archived requests are refused with the way to repeat them. `request`: takes ids as the tenant knows them. */

@@ -15,6 +15,7 @@ import { redisClock } from '../../../src/platform/redis/clock.ts';
 import type { CountedFact } from '../../../src/platform/telemetry/reports.ts';
 import { prepareScripts } from '../../../src/store/scripts.ts';
 import { startCli } from '../../support/cli.ts';
+import { runCommand } from '../../support/command.ts';
 import { eventually, untilHolds } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { planOf, startPlannedModel } from '../../support/planned-model.ts';
@@ -250,6 +251,9 @@ test('a score filters the list by its name and value, and is counted once', asyn
     passed: 1,
     failed: 1,
   });
+  const env = { ADJUTANT_API_KEY: ADMIN };
+  const top = await runCommand(['top', '--by', 'score', '--tenant', 'acme'], scene.service.url, env);
+  expect(top.stdout).toMatch(/^SCORE +SCORES +MEAN +PASSED +FAILED\nquality +2 +0\.65 +1 +1$/m);
 });
 
 test('one search finds requests, tools, agents and schedules by their words', async () => {

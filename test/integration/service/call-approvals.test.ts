@@ -67,6 +67,12 @@ describe('a call that its server’s `approve` names', () => {
         arguments: '{"text":"pay","password":"[REDACTED]"}',
       },
     ]);
+    // The list of requests names it an approval, not a question of its tool.
+    await eventually(
+      async () =>
+        (await client.requests({ status: 'waiting' })).requests.find(({ request_id: id }) => id === requestId)
+          ?.waiting_for,
+    ).toEqual(['approval']);
     // The only place of the lane is free for a call that needs no approval.
     const other = await client.execute({
       type: 'tool_exec',

@@ -114,6 +114,9 @@ describe('a call that waits for approval', () => {
     expect(nagged.map(({ event }) => event.data.reminder)).toEqual(
       nagged.map(({ event }) => event.data.reminder).toSorted((left, right) => left - right),
     );
+    const texts = async () =>
+      (await client.requests({ q: 'decision about trip' })).requests.map(({ text }) => text);
+    await eventually(texts).toContain(`to first, decision about trip/${notice?.event.data.call_id}`);
     const { approvals } = await client.approvals();
     const listed = approvals.find(({ request_id: id }) => id === 'trip');
     expect(listed).toMatchObject({ query: '{"task":"book a trip","api_key":"[REDACTED]"}' });
