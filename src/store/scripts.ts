@@ -75,6 +75,7 @@ export type ScriptName =
   | 'list-build-step'
   | 'list-build-take'
   | 'log-read'
+  | 'login-remove'
   | 'login-unlock'
   | 'login-write'
   | 'once-release'

@@ -227,6 +227,8 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'personal-connection': 'if (true) return calledOn(tools, request);',
     'only-its-starter': 'return;',
     'login-noted': '',
+    'login-forgotten': 'return false;',
+    'one-login': 'const isSame = true;',
     'same-browser': 'const isSame = begun !== null && person !== null;',
     'same-account': 'if (!isSame || server === undefined)',
     'login-answers-login': '',

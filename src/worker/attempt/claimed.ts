@@ -73,7 +73,8 @@ export interface CallRules {
 export type LoginState =
   /** Its server has no logins of callers. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'stored'; readonly version: string }
+  /** `login`: its name, which renewals keep. */
+  | { readonly kind: 'stored'; readonly login: string }
   /** The caller is asked, by this question. */
   | { readonly kind: 'missing'; readonly question: ToolQuestion; readonly patienceMs: number }
   /** It cannot be asked for. */
@@ -85,8 +86,8 @@ export interface CallLogins {
   accountOf(envelope: Envelope): string | null;
   /** A missing login is noted, so that the call continues once it is stored. */
   stateOf(call: Pick<Claimed, 'envelope' | 'lane' | 'claim'>): Promise<LoginState>;
-  /** Forgets the login that the server refuses, unless another one is stored meanwhile. */
-  forget(call: Pick<Claimed, 'envelope' | 'lane'>, version: string): Promise<void>;
+  /** Forgets the login that the server refuses, renewed or not; another one that is stored meanwhile is kept. */
+  forget(call: Pick<Claimed, 'envelope' | 'lane'>, login: string): Promise<void>;
 }
 
 export interface AttemptParts extends DurableWriting {

@@ -256,6 +256,19 @@ describe('a server that is called with the logins of its callers', () => {
     expect(await labels(ADA)).not.toContain('a9');
   });
 
+  test('a login that was renewed during the call, and is refused all the same, is forgotten', async () => {
+    const { ada, peer, directive, logIn, labels, expire } = at;
+    await logIn(ada);
+    await peer.set({ barred: ADA });
+    await expire(ada.id);
+    const called = await ada.call('a11');
+    await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
+    await peer.set({ barred: '' });
+    expect(await logIn(ada)).toContain('Logged in');
+    await eventually(async () => (await directive(called))?.status).toBe('succeeded');
+    expect((await labels(ADA)).filter((label) => label === 'a11')).toHaveLength(1);
+  });
+
   test('a login is stored for the caller alone who began and confirmed it in this browser', async () => {
     const { ada, bob, base, peer } = at;
     const victim = createStranger();
