@@ -144,6 +144,18 @@ const workerSchema = z.strictObject({
   }),
 });
 
+const networkSchema = z
+  .union([z.cidrv4(), z.cidrv6()], 'must be a network in CIDR notation, as 10.0.0.0/8 or 10.0.0.7/32')
+  .refine((network) => !network.endsWith('/0'), 'would let each caller name its own address');
+
+const httpSchema = z.strictObject({
+  trusted_proxies: z.array(networkSchema).max(64).default([]).register(notes, {
+    description:
+      'Networks of proxies before the API, in CIDR notation: of a call from them, `X-Forwarded-For` tells the address of the caller, for the limits per address.',
+    special: '[] = the address of the connection counts',
+  }),
+});
+
 const mcpSchema = z.strictObject({
   keys_from: z.array(z.string().min(1).max(128)).max(8).default([]).register(notes, {
     description:
@@ -173,6 +185,7 @@ export const serviceSections = {
     special:
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
+  http: httpSchema.prefault({}).register(notes, { description: 'How the API is reached.' }),
   mcp: mcpSchema.prefault({}).register(notes, { description: 'How `/mcp` reads what MCP hosts send.' }),
   queue_api: queueApiSchema.prefault({}).register(notes, {
     description: 'The BullMQ queue for producers of [directives](queue-api.md).',

@@ -66,6 +66,7 @@ describe('an empty configuration', () => {
         pauses: { count: 10, total_ms: 3_600_000 },
       },
       durability: 'memory',
+      http: { trusted_proxies: [] },
       worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },
       directory: '/etc/adjutant',
       redisUrl: undefined,

@@ -466,6 +466,27 @@ describe('a host that is described by a document', () => {
     await direct.quit();
   });
 
+  // Issue 38: behind a proxy the flood of one host would else refuse all of them.
+  test('is counted by its own address behind a proxy that is trusted, and by that of the proxy elsewhere', async () => {
+    const statusFrom = async (url: string, address: string): Promise<number> =>
+      (
+        await fetch(`${url}/oauth/register`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+          body: JSON.stringify({ redirect_uris: [REDIRECT] }),
+        })
+      ).status;
+    const trusting = { http: { trusted_proxies: ['127.0.0.0/8'] } };
+    await using behind = await startHostService(redis.url, {}, trusting);
+    const flooded = async (url: string): Promise<number[]> => {
+      for (let call = 0; call < 30; call += 1) await statusFrom(url, '203.0.113.7');
+      return [await statusFrom(url, '203.0.113.7'), await statusFrom(url, '203.0.113.9')];
+    };
+    expect(await flooded(behind.url)).toEqual([429, 201]);
+    await using direct = await startHostService(redis.url);
+    expect(await flooded(direct.url)).toEqual([429, 429]);
+  });
+
   test('logs in without a registration, on any loopback port, and its document is loaded once', async () => {
     const url = documents.serve('/client', (own) => [200, JSON.stringify(described(own))]);
     const host = createHost();
