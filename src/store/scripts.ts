@@ -82,6 +82,7 @@ export type ScriptName =
   | 'payload-put'
   | 'policy-due'
   | 'policy-note'
+  | 'policy-request'
   | 'policy-reserve'
   | 'policy-settle'
   | 'offer-return'

@@ -55,7 +55,10 @@ export interface AttemptLimits {
 }
 
 /** A claimed directive, before anything is sent for it. */
-export interface ClaimedCall extends Pick<Claimed, 'envelope' | 'lane' | 'claim' | 'digest' | 'origin'> {
+export interface ClaimedCall extends Pick<
+  Claimed,
+  'envelope' | 'lane' | 'claim' | 'digest' | 'origin' | 'candidate'
+> {
   readonly directive: Directive;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly now: number;
@@ -63,7 +66,7 @@ export interface ClaimedCall extends Pick<Claimed, 'envelope' | 'lane' | 'claim'
 
 /** The rules of an operator about calls. */
 export interface CallRules {
-  /** Decided once for a directive; null: the claim was taken over. */
+  /** Decided once for a directive, and once more for the cheaper models of a budget; null: the claim was taken over. */
   rule(call: ClaimedCall): Promise<Ruling | null>;
   /** A person has decided about the call: it is made, or it is not. */
   settle(claim: ClaimRef, isMade: boolean): Promise<void>;
