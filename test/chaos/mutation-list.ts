@@ -248,12 +248,15 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   'test/integration/features/schedules/crashes.test.ts': {
     'schedule-too-early': 'clock: () => now + Math.floor(performance.now() - askedAt),',
   },
+  'test/unit/store/catalog/route.test.ts': {
+    'pinned-tenant': 'if (known.size > 0 && !known.has(server)) return unknownServer(server, known);',
+  },
   'test/unit/worker/gate-pass.test.ts': {
     'flow-may-begin': 'if (held !== null) return held;',
     'flow-machine-slept': 'return performance.now() - heldAt <= mostMs && heldAtWall > 0;',
   },
   'test/integration/mcp/http-connection.test.ts': {
-    'flow-written': 'const response = await fetch(url, traced(init, request));',
+    'flow-written': 'const response = await fetch(url, sent);',
   },
   'test/integration/models/model-directives.test.ts': {
     'flow-written-model': "globalThis.fetch(input, { ...wellFormedInit(init), redirect: 'manual' });",

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
-import { countingCalls } from '../support/calls.ts';
+import { countingCall, countingCalls } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
 
@@ -79,6 +79,8 @@ test('kill -9 of API and worker under rules: a limit holds over calls in flight,
   await eventually(async () => (await waiting()).length).toBe(8);
   await api.kill9();
   api = await installation.start('api');
+  const later = Array.from({ length: 8 }, (_, at) => countingCall('once', 8 + at, { requestId: 'ruled' }));
+  await client().submit({ directives: later } as never);
   const asked = (await waiting()).map(({ request_id, call_id }) => ({ request_id, call_id }));
   await client().runs.decideAll({ decision: 'approve', calls: asked });
   const open = async () =>
@@ -86,11 +88,13 @@ test('kill -9 of API and worker under rules: a limit holds over calls in flight,
   await eventually(open).toEqual([]);
   const endOf = async (id: string): Promise<unknown> =>
     Object((await client().result('ruled', id))?.data).result.error?.type ?? 'made';
-  const ends = await Promise.all(calls.map(async ({ id }) => [id, await endOf(id)] as const));
+  const ends = await Promise.all([...calls, ...later].map(async ({ id }) => [id, await endOf(id)] as const));
   const denied = ends.flatMap(([id, end]) => (end === 'policy_denied' ? [id] : []));
-  expect(denied).toEqual([expect.any(String), expect.any(String), expect.any(String), expect.any(String)]);
   const labels = installation.executions().map(({ label }) => label);
   const once = labels.filter((label) => label.startsWith('once-'));
   expect([once.length, once.filter((label) => denied.includes(label))]).toEqual([new Set(once).size, []]);
+  // Those that died between their claim and their decision are not known, and not counted.
+  expect(once.length).toBeLessThanOrEqual(4);
+  expect(denied.length).toBeGreaterThanOrEqual(4);
   expect(new Set(labels.filter((label) => !label.startsWith('once-'))).size).toBe(8);
 });
