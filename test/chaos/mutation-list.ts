@@ -222,6 +222,9 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'once-run-cancelled': 'return false;',
     'once-run-ids': 'spec: { ...own, ...(spec as StoredSpec) },',
   },
+  'test/integration/features/host-login/host-login.test.ts': {
+    'lost-renewal': "const isRepeat = kind === 'RefreshToken' && now() - Number(used) < REPEAT_MS;",
+  },
   'test/integration/features/personal-logins/personal-logins.test.ts': {
     'login-declined': "const action = 'accept';",
     'personal-connection': 'if (true) return calledOn(tools, request);',

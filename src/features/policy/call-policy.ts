@@ -79,7 +79,7 @@ export function createCallPolicy({
       decision,
       rule: name,
       input_digest: digest,
-      ...(cheaper === undefined ? {} : { models: cheaper.models }),
+      ...(cheaper === undefined ? {} : { models: [...cheaper.models] }),
       ...(reason === null ? {} : { reason }),
       ...(failed === undefined ? {} : { failed }),
       metadata: directiveMetadata(directive),

@@ -58,7 +58,7 @@ export function createPolicyCounters(connection: RedisConnection, { policy }: Pi
   /** Values of counters, as Redis has them. */
   async function seenOf(counters: readonly CountedUse[]): Promise<string[]> {
     const [, seen] = await run('policy-reserve', place, ['', JSON.stringify(counters), '', '', 0, '']);
-    return seen as string[];
+    return seen as unknown as string[];
   }
 
   return {

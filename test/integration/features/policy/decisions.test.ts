@@ -596,7 +596,7 @@ test.each([
       },
     };
     await using api = await startService({ redisUrl: redis.url, prefix, roles: { api: true }, config });
-    const doomed = spawnNode([DOOMED, redis.url, prefix, String(at), JSON.stringify(config)]);
+    const doomed = spawnNode([DOOMED, JSON.stringify({ redisUrl: redis.url, prefix, at, config })]);
     await untilListed(api.url, `counting.${tool}`);
     const http = createHttpClient({ baseUrl: api.url });
     const made = async (label: string) => {
