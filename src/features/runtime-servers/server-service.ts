@@ -68,11 +68,20 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
     return viewOf(parts, tenant, { name, server, entries });
   }
 
+  /** Known by name before a worker has followed, so that a call waits for it. */
+  async function introduce(name: string): Promise<void> {
+    await catalog.introduce(tenantServer(tenant, name));
+    await parts.renewKnown();
+  }
+
   async function put(name: string, body: unknown): Promise<RuntimeServer> {
     const { server: definition, version } = readBody(putServerBodySchema, body);
     const before = await store.read(tenant, name);
-    if (before?.definition && contentDigest(before.definition) === contentDigest(definition))
+    if (before?.definition && contentDigest(before.definition) === contentDigest(definition)) {
+      // The process that stored it may have died before this.
+      await introduce(name);
       return view(name, before);
+    }
     requireAllowed(parts, tenant, name, definition);
     const by = parts.caller();
     const isSealed = store.canSeal;
@@ -82,9 +91,7 @@ function clientOf(parts: ServerServiceParts, tenant: string, limits: { tests: nu
       if (stored.kind === 'full') throw refused('servers_full', 'Remove a server before another is added.');
       if (stored.kind === 'paced') throw paced(stored.afterMs);
     });
-    // Known by name before a worker has followed, so that a call waits for it.
-    await catalog.introduce(tenantServer(tenant, name));
-    await parts.renewKnown();
+    await introduce(name);
     return view(name, await found(name));
   }
 
