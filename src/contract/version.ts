@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '99b3ecf2b96524bfdf0f9ef3af9dab0e3683e2c7bdc7d1c3acddcd0f3413c11d';
+export const CONTRACT_SHA256 = '5af76825b481e46b86801352c098128fdf5258f0bbac21a362696c3c4e80f9ec';

@@ -204,7 +204,7 @@ interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins' 
   readonly secrets: KnownSecrets;
   readonly active: Set<CallDeadline>;
   readonly events: ReturnType<typeof createServerEvents>;
-  /** What helps where a login is needed. Default: the operator's command. */
+  /** Remedy where a login is needed. Default: the command of the operator. */
   readonly remedy?: string;
 }
 

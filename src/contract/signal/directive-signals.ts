@@ -76,7 +76,10 @@ export const directiveReconciled = signalType('directive.reconciled', '/directiv
       '`happened`: the directive ends as a success; `not_happened`: it is retried, or ends as a failure; `unknown`: it ends as `outcome_unknown`.',
     ),
   tool: z.string().nullable().describe('Tool that was asked, `server.tool`; null: its settings are gone.'),
-  arguments_digest: z.string().optional().describe('Digest of its arguments; keyed where the directive is encrypted. Absent: it was not asked.'),
+  arguments_digest: z
+    .string()
+    .optional()
+    .describe('Digest of its arguments; keyed where the directive is encrypted. Absent: it was not asked.'),
   asked: z.int().min(0).describe('How often it was asked after this loss.'),
   at: instantSchema.describe('Instant (UTC) of the finding.'),
   cause: z

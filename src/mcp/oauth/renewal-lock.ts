@@ -21,7 +21,7 @@ export interface RenewalUnderLock {
   readonly leaseMs: number;
   readonly now: () => number;
   readonly random: () => number;
-  /** What helps where a login is needed, as the end of a sentence. */
+  /** Remedy where a login is needed, as the end of a sentence. */
   readonly remedy: string;
 }
 

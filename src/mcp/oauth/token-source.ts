@@ -33,7 +33,7 @@ export interface TokenSourceOptions {
   readonly renew?: Renew;
   /** How long a renewal holds the lock at most; longer than one takes. Milliseconds. Default 15 000. */
   readonly leaseMs?: number;
-  /** What helps where a login is needed, as the end of a sentence. Default: the operator's command, or a change of the configuration. */
+  /** Remedy where a login is needed, as the end of a sentence. Default: the command of the operator, or a change of the configuration. */
   readonly remedy?: string;
   /** Called with the public part of the login when it changes; null: logged out. Default: no-op. */
   readonly onLogin?: (login: LoginSummary | null) => void;
@@ -108,7 +108,10 @@ class SharedTokens implements TokenSource {
 
   constructor(given: TokenSourceOptions) {
     const { random = Math.random, server, auth } = given;
-    const remedy = auth.grant === 'client_credentials' ? `correct mcpServers.${server}.auth` : `run ${loginCommand(server)}`;
+    const remedy =
+      auth.grant === 'client_credentials'
+        ? `correct mcpServers.${server}.auth`
+        : `run ${loginCommand(server)}`;
     const defaults = { now: Date.now, renew: renewLogin, leaseMs: 15_000, onLogin: () => {}, remedy };
     this.#given = { ...defaults, ...given, random };
     this.#spread = random();

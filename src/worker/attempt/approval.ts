@@ -48,8 +48,7 @@ export async function unapproved(
     return { result: okResult(null), asks: approvalOf(directive, digest, { patienceMs, ruled }) };
   const hasApproval = round !== null && isApproval(round);
   if (ruled !== null && claimed.candidate.cheaper !== undefined && !hasApproval) return unasked(ruled);
-  const denied =
-    hasApproval ? await disapproved(parts, claimed, directive, round) : null;
+  const denied = hasApproval ? await disapproved(parts, claimed, directive, round) : null;
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
   return denied;
 }
@@ -104,7 +103,8 @@ function deniedBy({ rule, reason, failed }: Ruling): Execution {
 
 /** The last question was another one than about the call. */
 function unasked({ rule }: Ruling): Execution {
-  const message = `The rule "${rule}" asks about the cheaper models of a budget, and the call has asked something else before`;
+  const asker = rule === null ? 'The default of the policy' : `The rule "${rule}"`;
+  const message = `${asker} asks about the cheaper models of a budget, and the call has asked something else before`;
   return refused('policy_denied', message, { rule });
 }
 

@@ -8,7 +8,14 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Provider } from 'oidc-provider';
 
 const TTL_S = Number(process.env.PEER_TTL_S ?? '3600');
-const settings = { hold: false, refuse: false, outage: false, person: 'ada@example.org', withdrawn: '', barred: '' };
+const settings = {
+  hold: false,
+  refuse: false,
+  outage: false,
+  person: 'ada@example.org',
+  withdrawn: '',
+  barred: '',
+};
 const seen = { token: [], registered: 0, calls: 0, authorized: [], made: [] };
 const released = new Set();
 

@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f2de8daf3603225118b8134e08f91a6daf74c66d650f460a9af4a4e81e379e24
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: eee43a750c1c9f542902fe5c71a4a5ff4c4d115abee56791b6ed45c1d606476f
 
 from __future__ import annotations
 
@@ -3553,6 +3553,10 @@ class SignalDirectivePolicyDecidedData(Model):
     """
     Digest of the content of the directive, as accepted.
     """
+    models: list[str] | None = None
+    """
+    Cheaper models of a budget that were decided about. Absent: those of the directive.
+    """
     reason: str | None = None
     """
     Reason of the rule. Absent: none.
@@ -3636,7 +3640,7 @@ class SignalDirectiveReconciledData(Model):
     """
     arguments_digest: str | None = None
     """
-    Digest of its arguments. Absent: it was not asked.
+    Digest of its arguments; keyed where the directive is encrypted. Absent: it was not asked.
     """
     asked: int
     """

@@ -363,7 +363,8 @@ describe('a server that is called with the logins of its callers', () => {
     const page = `${base}/login/upstream/crm`;
     const { key: old } = await carol({ exp: Math.floor(Date.now() / 1_000) - 60 });
     const { key: other } = await carol({ aud: 'another service' });
-    for (const key of [old, other]) expect((await hers.browser.post(page, { act: 'key', key })).status).toBe(401);
+    for (const key of [old, other])
+      expect((await hers.browser.post(page, { act: 'key', key })).status).toBe(401);
     expect(await logIn(hers)).toContain('Logged in');
     await eventually(async () => (await directive(called))?.status).toBe('succeeded');
     expect(await labels(CAROL)).toEqual(['c1']);

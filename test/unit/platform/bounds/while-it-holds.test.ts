@@ -71,7 +71,12 @@ test('a request to a checked address is refused at its connection, not before it
   const post = createHttpFetch({ pace, privateAddresses: true, onRefused: () => {} });
   const headers = { 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
-  await expect(whileItHolds(() => false, async () => post(server.url, init))).rejects.toThrow('not held');
+  await expect(
+    whileItHolds(
+      () => false,
+      async () => post(server.url, init),
+    ),
+  ).rejects.toThrow('not held');
   await eventually(async () => server.connections() - connections).toBe(1);
   expect(arrived).toEqual([]);
 });
