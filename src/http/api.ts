@@ -145,7 +145,7 @@ export function createApi(options: ApiOptions): App {
 function createApp({ logger, trustedProxies = [] }: ApiOptions): App {
   const app = fastify({
     loggerInstance: serverLogger(logger),
-    trustProxy: [...trustedProxies],
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },

@@ -47,7 +47,7 @@ export function createHolders({ keys, persons, lastsMs, now = Date.now }: Holder
   const ofPerson = (principal: Principal, source: PersonSource, latestAt = Infinity): Account => {
     const { claims } = persons.write(principal, source);
     const seal = persons.read(claims)?.digest ?? '';
-    const untilAt = Math.min(now() + lastsMs.person, latestAt);
+    const untilAt = Math.floor(Math.min(now() + lastsMs.person, latestAt));
     return written({ kind: 'person', claims, seal, untilAt });
   };
 

@@ -104,26 +104,35 @@ export function createCallPolicy({
       const isOpen = record !== null && record.endedAt === null;
       if (!isOpen) await counters.settle(member, false);
     }
-    for (const request of await counters.due('requests', BATCH, LOOK_AGAIN_MS)) {
-      const own = usesOfRequest({ tenant: tenantOf(request), request: ownId(request) }, rules.scopes);
-      // In this order: a count that is added after the request was gone is of another one.
-      const seen = await counters.seenOf(own);
-      const [state] = keys.request(request);
-      await counters.keep(request, own, seen, await connection.pttl(state));
+    // All of them: each request with counters is due at least twice.
+    for (let isFurther = true; isFurther && !sweeping.stopping.aborted;) {
+      const requests = await counters.due('requests', BATCH, LOOK_AGAIN_MS);
+      await Promise.all(requests.map(keepCounters));
+      isFurther = requests.length === BATCH;
     }
   }
+
+  async function keepCounters(request: string): Promise<void> {
+    const own = usesOfRequest({ tenant: tenantOf(request), request: ownId(request) }, rules.scopes);
+    // In this order: a count that is added after the request was gone is of another one.
+    const seen = await counters.seenOf(own);
+    const [state] = keys.request(request);
+    await counters.keep(request, own, seen, await connection.pttl(state));
+  }
+
+  const sweeping = createLoop({
+    name: 'policy',
+    work: look,
+    everyMs: LOOK_EVERY_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
 
   return {
     rule,
     /** A person has decided: the call is made, or it is not and gives back what it had added. */
     settle: async (claim: ClaimRef, isMade: boolean) => counters.settle(memberOf(claim), isMade),
-    sweeping: createLoop({
-      name: 'policy',
-      work: look,
-      everyMs: LOOK_EVERY_MS,
-      longestStopMs: LONGEST_STOP_MS,
-      onError,
-    }),
+    sweeping,
   };
 }
 

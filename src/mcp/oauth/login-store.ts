@@ -1,7 +1,7 @@
 /** The logins of an installation, sealed, in a place that all its processes share.
  *  It must never hand an unsealed login to that place. */
 import { type Login, loginSchema, nameOfLogin } from './login.ts';
-import { LoginFault, loginCommand } from './login-fault.ts';
+import { LoginFault, loginCommand, loginFaultIn } from './login-fault.ts';
 import type { Seal } from './seal.ts';
 
 /** The shared place: opaque texts with a version and a lock each. */
@@ -96,12 +96,18 @@ export function storeOfLogin(store: LoginStore, login: string): LoginStore {
 /** Forgets a login whichever renewal of it is stored; another login is left. false: it was not stored. */
 export async function forgetLogin(store: LoginStore, server: string, login: string): Promise<boolean> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const stored = await storeOfLogin(store, login).read(server);
+    const stored = await storeOfLogin(store, login).read(server).catch(unlessUnreadable);
     if (stored === null) return false;
     // @guard login-forgotten
     if (await store.remove(server, stored.version)) return true;
   }
   return false;
+}
+
+/** null for a login that no key of this process opens. */
+export function unlessUnreadable(error: unknown): null {
+  if (loginFaultIn(error) === null) throw error;
+  return null;
 }
 
 /** Renewals of one login in a row, each between a read and a removal. */
