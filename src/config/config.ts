@@ -177,8 +177,7 @@ function requirePersonalLogins(
 ): void {
   const names = [...mcpServers].flatMap(([name, server]) => (isPersonal(server) ? [name] : []));
   if (names.includes(CALLBACK_NAME)) {
-    const message =
-      'has logins of callers, whose pages have the address of this name: choose another name';
+    const message = 'has logins of callers, whose pages have the address of this name: choose another name';
     throw new ConfigError(source, [{ path: `mcpServers.${CALLBACK_NAME}`, message }]);
   }
   const [name] = names;

@@ -104,7 +104,7 @@ export async function decideCall(
     const isOver = first.kind === 'ruled' && (uses.length === 0 || first.ruling.decision === 'deny');
     if (isOver) return first.ruling;
     const read = first.kind === 'needs' ? [...rules.scopes.keys()] : [];
-    return await counters.decide(member, countedUses(call, uses, read, rules.scopes), (values) => {
+    return counters.decide(member, countedUses(call, uses, read, rules.scopes), (values) => {
       const ruled = rules.rule(call, uses, values);
       if (ruled.kind === 'needs') throw new Error('a rule needs counters that were read');
       return ruled.ruling;
