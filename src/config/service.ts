@@ -1,5 +1,6 @@
 // The sections of the file about the service itself: how long it keeps data, its limits, how workers behave.
 // Must never hold a limit of a single lane, server or agent.
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { durationMs } from './lane.ts';
@@ -144,9 +145,20 @@ const workerSchema = z.strictObject({
   }),
 });
 
+/** A network of every address would let each caller name its own. */
 const networkSchema = z
-  .union([z.cidrv4(), z.cidrv6()], 'must be a network in CIDR notation, as 10.0.0.0/8 or 10.0.0.7/32')
-  .refine((network) => !network.endsWith('/0'), 'would let each caller name its own address');
+  .string()
+  .max(64)
+  .refine(isNetwork, 'must be a network in CIDR notation, as 10.0.0.0/8 or 10.0.0.7/32, with 1 bit at least');
+
+function isNetwork(text: string): boolean {
+  const { address = '', bits = '' } = /^(?<address>[0-9a-f.:]+)\/(?<bits>\d{1,3})$/i.exec(text)?.groups ?? {};
+  const most = new Map([
+    [4, 32],
+    [6, 128],
+  ]).get(isIP(address));
+  return most !== undefined && Number(bits) >= 1 && Number(bits) <= most;
+}
 
 const httpSchema = z.strictObject({
   trusted_proxies: z.array(networkSchema).max(64).default([]).register(notes, {

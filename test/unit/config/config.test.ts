@@ -83,6 +83,21 @@ describe('an empty configuration', () => {
   });
 });
 
+test('a trusted proxy is a network that does not hold every address', () => {
+  const parsed = (network: string) => () => parse({ http: { trusted_proxies: [network] } });
+  for (const network of ['10.0.0.0/8', '10.0.0.7/32', 'fd00::/8', '::1/128'])
+    expect(parsed(network)().http.trusted_proxies).toEqual([network]);
+  for (const network of [
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.7',
+    '10.0.0.0/33',
+    'fe80::1%eth0/64',
+    'proxy.example/8',
+  ])
+    expect(fault(parsed(network)).errors).toMatchObject([{ path: 'http.trusted_proxies[0]' }]);
+});
+
 describe('a server', () => {
   test('with two ways to reach it is refused in one line that names both', () => {
     const { errors } = fault(() =>
