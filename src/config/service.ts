@@ -1,5 +1,6 @@
 // The sections of the file about the service itself: how long it keeps data, its limits, how workers behave.
 // Must never hold a limit of a single lane, server or agent.
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { durationMs } from './lane.ts';
@@ -144,6 +145,29 @@ const workerSchema = z.strictObject({
   }),
 });
 
+/** A network of every address would let each caller name its own. */
+const networkSchema = z
+  .string()
+  .max(64)
+  .refine(isNetwork, 'must be a network in CIDR notation, as 10.0.0.0/8 or 10.0.0.7/32, with 1 bit at least');
+
+function isNetwork(text: string): boolean {
+  const { address = '', bits = '' } = /^(?<address>[0-9a-f.:]+)\/(?<bits>\d{1,3})$/i.exec(text)?.groups ?? {};
+  const most = new Map([
+    [4, 32],
+    [6, 128],
+  ]).get(isIP(address));
+  return most !== undefined && Number(bits) >= 1 && Number(bits) <= most;
+}
+
+const httpSchema = z.strictObject({
+  trusted_proxies: z.array(networkSchema).max(64).default([]).register(notes, {
+    description:
+      'Networks of proxies before the API, in CIDR notation: of a call from them, `X-Forwarded-For` tells the address of the caller, for the limits per address.',
+    special: '[] = the address of the connection counts',
+  }),
+});
+
 const mcpSchema = z.strictObject({
   keys_from: z.array(z.string().min(1).max(128)).max(8).default([]).register(notes, {
     description:
@@ -173,6 +197,7 @@ export const serviceSections = {
     special:
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
+  http: httpSchema.prefault({}).register(notes, { description: 'How the API is reached.' }),
   mcp: mcpSchema.prefault({}).register(notes, { description: 'How `/mcp` reads what MCP hosts send.' }),
   queue_api: queueApiSchema.prefault({}).register(notes, {
     description: 'The BullMQ queue for producers of [directives](queue-api.md).',

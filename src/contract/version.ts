@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '79502fbb1d72d3f6772dcbab65efc166e992f0f64b9d6d5cc49bcfd840978726';
+export const CONTRACT_SHA256 = 'efbbbe6134417e5ef17b72238c227b8f6544b0d687079ed1a3950d2271113bc0';

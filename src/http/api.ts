@@ -103,6 +103,8 @@ export interface ApiOptions {
   readonly allowedHosts?: ReadonlySet<string> | null;
   /** Origins of web pages that may call `/mcp` from a browser. Default: none. */
   readonly mcpOrigins?: ReadonlySet<string>;
+  /** Networks of proxies, in CIDR notation, whose `X-Forwarded-For` is believed. Default: none. */
+  readonly trustedProxies?: readonly string[];
   /** How long a stream is idle before a comment is sent, milliseconds. Default: 15 000. */
   readonly heartbeatMs?: number;
 }
@@ -140,9 +142,10 @@ export function createApi(options: ApiOptions): App {
   return app;
 }
 
-function createApp({ logger }: ApiOptions): App {
+function createApp({ logger, trustedProxies = [] }: ApiOptions): App {
   const app = fastify({
     loggerInstance: serverLogger(logger),
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: LONGEST_UPLOAD_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },

@@ -1,5 +1,5 @@
-/** Connections to servers whose callers have logins of their own: one for each account, closed when it is idle.
- *  It must never let two accounts share a connection, nor close one that is in use. */
+/** Connections to servers whose callers have logins of their own: one for each account, closed when it is idle or its account has
+ *  logged in anew. It must never let two accounts or two logins share a connection, nor close one that is in use. */
 import type { Connection } from './connection.ts';
 
 interface Connected {
@@ -8,6 +8,8 @@ interface Connected {
 
 interface Held<C> {
   readonly served: C;
+  /** The name of its login; undefined: whichever is stored. */
+  readonly login: string | undefined;
   users: number;
   usedAt: number;
 }
@@ -18,15 +20,23 @@ const IDLE_MS = 600_000;
 const LOOK_MS = 60_000;
 
 export function createPersonalConnections<C extends Connected>(
-  open: (server: string, account: string) => C,
+  open: (server: string, account: string, login: string | undefined) => C,
   now: () => number = () => performance.now(),
 ) {
   const held = new Map<string, Held<C>>();
+  const dropped = new Set<Held<C>>();
   let timer: NodeJS.Timeout | undefined;
 
-  function drop(key: string, { served }: Held<C>): void {
+  /** The last of its calls closes one that is in use. */
+  function drop(key: string, each: Held<C>): void {
     held.delete(key);
-    void served.connection.stop().catch(() => {});
+    dropped.add(each);
+    closeDropped(each);
+  }
+
+  function closeDropped(each: Held<C>): void {
+    if (each.users > 0 || !dropped.delete(each)) return;
+    void each.served.connection.stop().catch(() => {});
   }
 
   /** A connection without a usable token would refuse a login that has come meanwhile. */
@@ -34,12 +44,14 @@ export function createPersonalConnections<C extends Connected>(
     return connection.session() !== null || connection.fault()?.type !== 'auth';
   }
 
-  function take(server: string, account: string): Held<C> {
+  function take(server: string, account: string, login: string | undefined): Held<C> {
     const key = JSON.stringify([server, account]);
     const known = held.get(key);
-    if (known !== undefined && (known.users > 0 || isUsable(known))) return known;
+    // @guard one-login
+    const isSame = login === undefined || known?.login === login;
+    if (known !== undefined && isSame && (known.users > 0 || isUsable(known))) return known;
     if (known !== undefined) drop(key, known);
-    const made: Held<C> = { served: open(server, account), users: 0, usedAt: now() };
+    const made: Held<C> = { served: open(server, account, login), login, users: 0, usedAt: now() };
     held.set(key, made);
     timer ??= setInterval(closeIdle, LOOK_MS).unref();
     return made;
@@ -57,22 +69,28 @@ export function createPersonalConnections<C extends Connected>(
   }
 
   return {
-    async use<T>(server: string, account: string, work: (served: C) => Promise<T>): Promise<T> {
-      const found = take(server, account);
+    /** `login`: its name; default: the one that is stored. */
+    async use<T>(
+      { server, account, login }: { server: string; account: string; login?: string | undefined },
+      work: (served: C) => Promise<T>,
+    ): Promise<T> {
+      const found = take(server, account, login);
       found.users += 1;
       try {
         return await work(found.served);
       } finally {
         found.users -= 1;
         found.usedAt = now();
+        closeDropped(found);
         if (held.size > MOST_IDLE) closeIdle();
       }
     },
     /** Forgets all of them, for their end by the caller. */
     close(): C[] {
       clearInterval(timer);
-      const all = [...held.values()].map(({ served }) => served);
+      const all = [...held.values(), ...dropped].map(({ served }) => served);
       held.clear();
+      dropped.clear();
       return all;
     },
   };

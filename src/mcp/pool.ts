@@ -12,7 +12,7 @@ import { createConnection } from './connection.ts';
 import { createPersonalConnections } from './personal-connections.ts';
 import type { Logger } from '../platform/telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
-import type { LoginStore } from './oauth/login-store.ts';
+import { type LoginStore, storeOfLogin } from './oauth/login-store.ts';
 import { type TokenSource, tokensFor } from './oauth/token-source.ts';
 import type { Withdrawal } from './tasks/task.ts';
 import { withdrawnTask } from './tasks/task-question.ts';
@@ -87,13 +87,15 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     ]),
   );
   const configured = new Map(options.servers.map((server) => [server.name, server]));
-  const personal = createPersonalConnections((name, account) => {
+  const personal = createPersonalConnections((name, account, login) => {
     const server = configured.get(name);
     if (server === undefined || options.loginsOf === undefined)
       throw new Error(`${name} has no personal logins`);
+    const store = options.loginsOf(account);
     return serve(server, {
       ...options,
-      logins: options.loginsOf(account),
+      logins: login === undefined ? store : storeOfLogin(store, login),
+      remedy: CALLERS_REMEDY,
       schemas,
       secrets: createNestedSecrets(secrets),
       active,
@@ -122,9 +124,9 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
       // @guard personal-connection
       if (!tools.isPersonal) return calledOn(tools, request);
-      const { server, account } = request;
+      const { server, account, login } = request;
       if (account === undefined || options.loginsOf === undefined) return withoutAccount(server);
-      return personal.use(server, account, async (own) => calledOn(own, request));
+      return personal.use({ server, account, login }, async (own) => calledOn(own, request));
     },
     async withdraw(server, task, endpoint, account) {
       const tools = served.get(server);
@@ -134,7 +136,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       if (!tools.isPersonal) return withdrawn(tools);
       if (account === undefined || options.loginsOf === undefined)
         return { kind: 'moot', reason: 'no account is known that its call was made for' };
-      return personal.use(server, account, withdrawn);
+      return personal.use({ server, account }, withdrawn);
     },
     async read(request) {
       const tools = served.get(request.server);
@@ -202,13 +204,18 @@ interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins' 
   readonly secrets: KnownSecrets;
   readonly active: Set<CallDeadline>;
   readonly events: ReturnType<typeof createServerEvents>;
+  /** Remedy where a login is needed. Default: the command of the operator. */
+  readonly remedy?: string;
 }
+
+const CALLERS_REMEDY = 'its caller has to log in again';
 
 function serve(server: McpServerOptions, { random = Math.random, ...pool }: PoolParts): ServedServer {
   const { schemas, secrets, active, events } = pool;
   const { name } = server;
   const onLogin = (login: LoginSummary | null): void => source.login(login);
-  const tokens = tokensFor(server, pool.logins ?? null, { random, onLogin });
+  const remedy = pool.remedy === undefined ? {} : { remedy: pool.remedy };
+  const tokens = tokensFor(server, pool.logins ?? null, { random, onLogin, ...remedy });
   const configured = secretsOfServer(server);
   secrets.add(() => configured);
   if (tokens !== null) secrets.add(() => tokens.secrets());

@@ -12,6 +12,7 @@ import { createOwnLogins } from '../features/personal-logins/own-logins.ts';
 import { loginRoutes } from '../features/personal-logins/routes.ts';
 import { createWaitingCalls } from '../features/personal-logins/waiting.ts';
 import { createLoginWaker } from '../features/personal-logins/waker.ts';
+import type { AccessKey } from '../contract/access/access.ts';
 import type { PersonalLoginClient } from '../contract/access/personal-login.ts';
 import { currentCaller } from '../http/access/caller.ts';
 import type { ClientOf } from '../http/access/callers-client.ts';
@@ -22,6 +23,7 @@ import { createSeal } from '../mcp/oauth/seal.ts';
 import type { Startable } from '../platform/lifecycle.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { CallLogins } from '../worker/attempt/claimed.ts';
+import { accountOf } from '../store/request/envelope.ts';
 import type { Access } from './access.ts';
 import { loginsOn } from './roles/logins.ts';
 import { httpServerWithAuth } from './roles/mcp-servers.ts';
@@ -71,6 +73,8 @@ export interface PersonalLoginsOfApi {
   readonly feature: ApiFeature;
   readonly waking: Startable;
   readonly own: PersonalLoginClient;
+  /** Removes the logins of a revoked key, which nothing else would end before they are unused for long. */
+  forgetKey(key: Pick<AccessKey, 'id' | 'tenant'>): Promise<void>;
   /** The cookie of a person who has come back from the issuer to the page of a login. */
   readonly forLogin: NonNullable<LoginDoor['forHost']>;
 }
@@ -106,5 +110,16 @@ export function personalPagesOf(
     onStored: async (place) => waker.wake(place).catch(onError),
   });
   const own = createOwnLogins({ logins, publicUrl: rules.public_url, audit, caller: currentCaller });
-  return { feature: loginRoutes(pages), waking: waker, own, forLogin: pages.fromIssuer };
+  return {
+    feature: loginRoutes(pages),
+    waking: waker,
+    own,
+    forLogin: pages.fromIssuer,
+    async forgetKey({ tenant, id }) {
+      const store = logins.storeOf(accountOf(tenant, { key: id }));
+      const removals = [...logins.servers.keys()].map(async (server) => store.remove(server));
+      // The key is revoked all the same: its logins end once they are unused for long.
+      await Promise.all(removals).catch(onError);
+    },
+  };
 }

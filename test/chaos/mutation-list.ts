@@ -222,11 +222,16 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'once-run-cancelled': 'return false;',
     'once-run-ids': 'spec: { ...own, ...(spec as StoredSpec) },',
   },
+  'test/integration/features/host-login/host-login.test.ts': {
+    'lost-renewal': "const isRepeat = kind === 'RefreshToken' && now() - Number(used) < REPEAT_MS;",
+  },
   'test/integration/features/personal-logins/personal-logins.test.ts': {
     'login-declined': "const action = 'accept';",
     'personal-connection': 'if (true) return calledOn(tools, request);',
     'only-its-starter': 'return;',
     'login-noted': '',
+    'login-forgotten': 'return false;',
+    'one-login': 'const isSame = true;',
     'same-browser': 'const isSame = begun !== null && person !== null;',
     'same-account': 'if (!isSame || server === undefined)',
     'login-answers-login': '',
@@ -236,6 +241,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'policy-denied': '',
     'login-approves-nothing': 'return false;',
     'policy-seen': 'if false then',
+    'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
     'policy-once': 'if false then',
   },
   'test/integration/service/gate.test.ts': {
@@ -245,12 +251,15 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   'test/integration/features/schedules/crashes.test.ts': {
     'schedule-too-early': 'clock: () => now + Math.floor(performance.now() - askedAt),',
   },
+  'test/unit/store/catalog/route.test.ts': {
+    'pinned-tenant': 'if (known.size > 0 && !known.has(server)) return unknownServer(server, known);',
+  },
   'test/unit/worker/gate-pass.test.ts': {
     'flow-may-begin': 'if (held !== null) return held;',
     'flow-machine-slept': 'return performance.now() - heldAt <= mostMs && heldAtWall > 0;',
   },
   'test/integration/mcp/http-connection.test.ts': {
-    'flow-written': 'const response = await fetch(url, traced(init, request));',
+    'flow-written': 'const response = await fetch(url, sent);',
   },
   'test/integration/models/model-directives.test.ts': {
     'flow-written-model': "globalThis.fetch(input, { ...wellFormedInit(init), redirect: 'manual' });",

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
-import { countingCalls } from '../support/calls.ts';
+import { countingCall, countingCalls } from '../support/calls.ts';
 import { eventually } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
 
@@ -50,4 +50,51 @@ test('kill -9 of API and worker before and after decisions: nothing runs unappro
   expect(labels.filter((label) => denied.has(label))).toEqual([]);
   const once = labels.filter((label) => label.startsWith('once-'));
   expect(once.length).toBe(new Set(once).size);
+});
+
+/** Issue 38, point 4: reservations of calls in flight outlive their worker, and a question of a rule outlives the API. */
+test('kill -9 of API and worker under rules: a limit holds over calls in flight, and an asked call waits for its person', async () => {
+  const isOnce = "tool == 'counting.once'";
+  await using installation = await install({
+    config: {
+      worker: { lease_ms: 1_000 },
+      policy: {
+        counters: { made: { of: isOnce } },
+        rules: [
+          { name: 'most', when: isOnce, decision: 'limit', counter: 'made', at_most: 4 },
+          { name: 'person', when: "tool == 'counting.idempotent'", decision: 'ask' },
+        ],
+      },
+    },
+  });
+  const begin = async () => Promise.all([installation.start('api'), installation.start('worker')]);
+  let [api, worker] = await begin();
+  const calls = countingCalls(['once', 'idempotent'], 8, { requestId: 'ruled', delayMs: 300 });
+  const client = (): DirectiveClient => createHttpClient({ baseUrl: api.url });
+  await client().submit({ directives: calls } as never);
+  const waiting = async () => (await client().approvals()).approvals;
+  await installation.untilExecuted((counted) => counted.length > 0);
+  await Promise.all([worker.kill9(), api.kill9()]);
+  [api, worker] = await begin();
+  await eventually(async () => (await waiting()).length).toBe(8);
+  await api.kill9();
+  api = await installation.start('api');
+  const later = Array.from({ length: 8 }, (_, at) => countingCall('once', 8 + at, { requestId: 'ruled' }));
+  await client().submit({ directives: later } as never);
+  const asked = (await waiting()).map(({ request_id, call_id }) => ({ request_id, call_id }));
+  await client().runs.decideAll({ decision: 'approve', calls: asked });
+  const open = async () =>
+    ((await client().request('ruled'))?.directives ?? []).filter(({ ended_at: at }) => at === null);
+  await eventually(open).toEqual([]);
+  const endOf = async (id: string): Promise<unknown> =>
+    Object((await client().result('ruled', id))?.data).result.error?.type ?? 'made';
+  const ends = await Promise.all([...calls, ...later].map(async ({ id }) => [id, await endOf(id)] as const));
+  const denied = ends.flatMap(([id, end]) => (end === 'policy_denied' ? [id] : []));
+  const labels = installation.executions().map(({ label }) => label);
+  const once = labels.filter((label) => label.startsWith('once-'));
+  expect([once.length, once.filter((label) => denied.includes(label))]).toEqual([new Set(once).size, []]);
+  // Those that died between their claim and their decision are not known, and not counted.
+  expect(once.length).toBeLessThanOrEqual(4);
+  expect(denied.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(labels.filter((label) => !label.startsWith('once-'))).size).toBe(8);
 });

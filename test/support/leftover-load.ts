@@ -1,6 +1,7 @@
 /** Many requests of every sort against one service, and what is left of them in Redis after their retention.
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
+import { createDeadLetterIndex } from '../../src/store/index/dead-letter-index.ts';
 import { createChangedRequests } from '../../src/store/index/changed-requests.ts';
 import { createJournal } from '../../src/store/request/journal.ts';
 import { type KeySpace, keySpace } from '../../src/store/keys.ts';
@@ -10,16 +11,24 @@ import { createRowReader } from '../../src/store/search/row-reader.ts';
 import { createSearchIndex } from '../../src/store/search/search-index.ts';
 import { createSmallReader } from '../../src/store/search/small-requests.ts';
 import type { SubmittedDirective } from '../../src/contract/directive/directive.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import { policySettings } from '../../src/config/policy.ts';
+import { createCallPolicy } from '../../src/features/policy/call-policy.ts';
+import { compileRules } from '../../src/features/policy/rules.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { connectRedis, closeRedis, type RedisConnection } from '../../src/platform/redis/connection.ts';
 import { uniquePrefix } from './journal.ts';
+import { loggedIn } from './host-login.ts';
+import { freePort } from './process.ts';
 import { startService } from './running-service.ts';
 
 const RETENTION_MS = 2_000;
 /** Most keys left a day after the last process has ended. */
 const A_DAY_MS = 86_400_000;
 const TEN_MINUTES_MS = 600_000;
+/** The longest login of a host. */
+const LOGIN_MS = 90 * A_DAY_MS;
 const LONGEST_LOOK_MS = 65_000;
 const CATALOGS = ['catalog', 'models', 'agents', 'lane-limits', 'workers', 'list-build'];
 /** Submissions under way at once. */
@@ -33,6 +42,7 @@ const CONFIG = {
   },
   models: { fast: ['scripted:demo'] },
   agents: { helper: { model_alias: 'fast', policies: { busy: 'queue' } } },
+  policy: { counters: { calls: { of: 'true' }, own: { of: 'true', per: 'request' } }, rules: [] },
 };
 
 type Client = Awaited<ReturnType<typeof createDirectClient>>;
@@ -103,7 +113,12 @@ export async function leftoversOf(redisUrl: string, requests: number): Promise<L
   const prefix = uniquePrefix();
   const connection = connectRedis(redisUrl, 'commands');
   const client = await createDirectClient({ redisUrl, prefix, retentionMs: RETENTION_MS });
-  const service = await startService({ redisUrl, prefix, config: CONFIG });
+  const port = await freePort();
+  const admin = randomUUID();
+  const access = { host_login: { public_url: `http://127.0.0.1:${port}` } };
+  const environment = { ADJUTANT_ADMIN_KEY: admin };
+  const service = await startService({ redisUrl, prefix, port, environment, config: { ...CONFIG, access } });
+  await loggedIn(service.url, admin);
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < requests) await oneRequest(client, next++);
@@ -122,6 +137,7 @@ async function leftWhenOver(connection: RedisConnection, prefix: string): Promis
   const keys = keySpace(prefix);
   const lanes = createLanes(connection, keys);
   const indexer = indexerOn(connection, keys);
+  const dead = createDeadLetterIndex(connection, keys);
   const until = Date.now() + 10 * RETENTION_MS;
   let left: string[] = [];
   do {
@@ -130,6 +146,8 @@ async function leftWhenOver(connection: RedisConnection, prefix: string): Promis
     await lanes.forgetIdle(0);
     await indexer.indexDue();
     await indexer.trim();
+    await forgetCounters(connection, keys);
+    await dead.expire(() => RETENTION_MS);
     left = await unexplained(connection, prefix);
   } while (left.length > 0 && Date.now() < until);
   await lanes.close();
@@ -140,6 +158,27 @@ async function leftWhenOver(connection: RedisConnection, prefix: string): Promis
 async function ageFailedJobs(connection: RedisConnection, prefix: string): Promise<void> {
   for (const key of await connection.keys(`{${prefix}:*}:*:failed`))
     for (const id of await connection.zrange(key, '0', '-1')) await connection.zadd(key, 'XX', '1', id);
+}
+
+/** As if the requests with counters of their own were due for a check of their worker. */
+async function forgetCounters(connection: RedisConnection, keys: KeySpace): Promise<void> {
+  const requests = `${keys.policy}requests`;
+  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS });
+  const given = { source: 'test', directory: '.', environment: {} };
+  const settings = policySettings(parseConfig({ policy: CONFIG.policy }, given).policy);
+  if (settings === null) throw new Error('there is no policy');
+  const onError = (): void => {};
+  for (const request of await connection.zrange(requests, '0', '-1'))
+    await connection.zadd(requests, 'XX', '1', request);
+  const { sweeping } = createCallPolicy({
+    connection,
+    keys,
+    journal,
+    rulesOf: () => compileRules(settings),
+    onError,
+  });
+  await sweeping.start();
+  await sweeping.stop();
 }
 
 /** What every process does with the list of requests. */
@@ -165,7 +204,7 @@ async function unexplained(connection: RedisConnection, prefix: string): Promise
 }
 
 /**
- * The constants: the description of the queue for producers, and what expires by itself: catalogs, marks of corrected
+ * The constants: the description of the queue for producers, the secret of logins, and what expires by itself: catalogs, marks of corrected
  * reservations, entries that the sweeper checks again.
  */
 async function isConstant(
@@ -180,6 +219,11 @@ async function isConstant(
   if (key.startsWith(`${prefix}:{stats:`)) return leftMs > 0 && leftMs <= 401 * A_DAY_MS;
   if (key.startsWith(`${prefix}:output:`)) return leftMs > 0 && leftMs <= A_DAY_MS;
   if (key.startsWith(`${prefix}:process:`)) return leftMs > 0 && leftMs <= 35 * A_DAY_MS;
+  if (key === `${prefix}:seal`) return true;
+  if (key === `${prefix}:{access}:submissions`) return leftMs > 0 && leftMs <= LOGIN_MS;
+  if (key.startsWith(`${prefix}:{hosts}:`)) return leftMs > 0 && leftMs <= LOGIN_MS;
+  if (key.startsWith(`${prefix}:{policy}:r:`)) return leftMs > 0 && leftMs <= A_DAY_MS;
+  if (/:\{policy\}:c:[^:]+:[^:]+:\d+$/.test(key)) return leftMs > 0 && leftMs <= 2 * A_DAY_MS;
   if (key !== `${prefix}:sweep`) return false;
   return (await connection.zcount(key, Date.now() + LONGEST_LOOK_MS, '+inf')) === 0;
 }

@@ -22,6 +22,9 @@ export function memoryLogins(): LoginRecords {
       unlock(server, holder);
       return Promise.resolve(isSame);
     },
-    remove: (server) => Promise.resolve(held.delete(server)),
+    remove(server, version) {
+      const isNamed = version === undefined || held.get(server)?.version === version;
+      return Promise.resolve(isNamed && held.delete(server));
+    },
   };
 }

@@ -41,6 +41,7 @@ export interface OAuthPeer extends AsyncDisposable {
     outage?: boolean;
     person?: string;
     withdrawn?: string;
+    barred?: string;
   }): Promise<void>;
 }
 

@@ -52,12 +52,16 @@ export const directiveWaiting = signalType('directive.waiting', '/directive', {
   metadata: metadataSchema,
 });
 
-/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks. */
+/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks; and once more where a budget goes on with cheaper models. */
 export const policyDecided = signalType('directive.policy_decided', '/directive', {
   call_id: callIdSchema,
   decision: z.enum(['allow', 'deny', 'ask']).describe('Decision about the call.'),
   rule: z.string().nullable().describe('Name of the rule that decided; null: the default of the policy.'),
   input_digest: z.string().describe('Digest of the content of the directive, as accepted.'),
+  models: z
+    .array(z.string())
+    .optional()
+    .describe('Cheaper models of a budget that were decided about. Absent: those of the directive.'),
   reason: z.string().optional().describe('Reason of the rule. Absent: none.'),
   failed: z.string().optional().describe('Why the rule could not be evaluated. Absent: it was evaluated.'),
   metadata: metadataSchema,
@@ -72,7 +76,10 @@ export const directiveReconciled = signalType('directive.reconciled', '/directiv
       '`happened`: the directive ends as a success; `not_happened`: it is retried, or ends as a failure; `unknown`: it ends as `outcome_unknown`.',
     ),
   tool: z.string().nullable().describe('Tool that was asked, `server.tool`; null: its settings are gone.'),
-  arguments_digest: z.string().optional().describe('Digest of its arguments. Absent: it was not asked.'),
+  arguments_digest: z
+    .string()
+    .optional()
+    .describe('Digest of its arguments; keyed where the directive is encrypted. Absent: it was not asked.'),
   asked: z.int().min(0).describe('How often it was asked after this loss.'),
   at: instantSchema.describe('Instant (UTC) of the finding.'),
   cause: z

@@ -12,7 +12,7 @@ import { listedServerSchema, toolFaultSchema } from './tool-listing.ts';
 import { repeatPolicySchema } from '../directive/work-directive.ts';
 
 const definition = jsonObjectSchema.describe(
-  'Entry as in `mcpServers` of adjutant.json, at most 16,384 bytes: `url`, `openapi` or `command`, and its keys that may be set at runtime. `${NAME}` in headers, `bearer_token` and `env` names an environment variable that the operator allows.',
+  'Entry as in `mcpServers` of adjutant.json, at most 16,384 bytes: `url`, `openapi` or `command`, and its keys that may be set at runtime. `${NAME}` in headers, `bearer_token`, `env` and `args` names an environment variable that the operator allows.',
 );
 
 /** Schema of the body that adds or replaces a server. */

@@ -43,6 +43,7 @@ export interface LoadedServer {
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
+const OK = 200;
 const SERVER_ERROR = 500;
 const CODE_S = 60;
 /** Time to sign in and to consent. */
@@ -92,6 +93,12 @@ async function load(parts: ServerParts): Promise<LoadedServer> {
     return tokenText('host');
   };
   provider.RefreshToken.prototype.generateTokenId = () => tokenText('renew');
+  provider.use(async (context, next) => {
+    await next();
+    const rotated = context.oidc?.entities.RotatedRefreshToken;
+    // Before the answer: until then the host cannot have it, and may ask again.
+    if (rotated !== undefined && context.status === OK) await parts.records.answered(rotated.jti);
+  });
   provider.on('server_error', (context, error) => {
     if (!isRedisAway(error)) return parts.onError(error);
     if (context.status !== SERVER_ERROR) return;

@@ -2,7 +2,7 @@
 // Must never let a token pass whose key is revoked or replaced, whose person is no longer believed, or whose time is over.
 import * as z from 'zod';
 import { digestOf } from '../../http/access/key-text.ts';
-import type { Persons } from '../../http/access/persons.ts';
+import type { Persons, PersonSource } from '../../http/access/persons.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { SessionKeys } from '../../http/access/sessions.ts';
 
@@ -12,6 +12,8 @@ export type Account = string;
 export interface Holders {
   /** null: the key is not valid. */
   ofKey(text: string): Promise<Account | null>;
+  /** The account of a token of `access.jwt`, at most until the token ends; null: it is none, or not valid. */
+  ofToken(text: string): Promise<Account | null>;
   /** A person whom the issuer of `access.oidc` has authenticated. */
   ofPerson(principal: Principal): Account;
   /** The principal as it is now; null: the account counts no longer. */
@@ -42,6 +44,12 @@ type HeldAccount = z.infer<typeof accountSchema>;
 export function createHolders({ keys, persons, lastsMs, now = Date.now }: HolderParts): Holders {
   const written = (account: HeldAccount): Account =>
     Buffer.from(JSON.stringify(account)).toString('base64url');
+  const ofPerson = (principal: Principal, source: PersonSource, latestAt = Infinity): Account => {
+    const { claims } = persons.write(principal, source);
+    const seal = persons.read(claims)?.digest ?? '';
+    const untilAt = Math.floor(Math.min(now() + lastsMs.person, latestAt));
+    return written({ kind: 'person', claims, seal, untilAt });
+  };
 
   return {
     async ofKey(text) {
@@ -51,11 +59,11 @@ export function createHolders({ keys, persons, lastsMs, now = Date.now }: Holder
       const seal = keySeal(found.digest);
       return written({ kind: 'key', id: owner.id, seal, untilAt: now() + lastsMs.key });
     },
-    ofPerson(principal) {
-      const { claims } = persons.write(principal, 'oidc');
-      const seal = persons.read(claims)?.digest ?? '';
-      return written({ kind: 'person', claims, seal, untilAt: now() + lastsMs.person });
+    async ofToken(text) {
+      const token = await keys.admitToken(text);
+      return token === null ? null : ofPerson(token.principal, 'jwt', token.expiresAt);
     },
+    ofPerson: (principal) => ofPerson(principal, 'oidc'),
     async principalOf(text) {
       const account = readAccount(text);
       if (account === null || account.untilAt <= now()) return null;

@@ -30,6 +30,15 @@ declare module 'oidc-provider' {
     readonly Grant: new (members: { accountId: string; clientId: string }) => Grant;
     readonly AccessToken: TokenModel;
     readonly RefreshToken: TokenModel;
+    use(
+      layer: (
+        context: {
+          readonly status: number;
+          readonly oidc?: { readonly entities: { readonly RotatedRefreshToken?: { readonly jti: string } } };
+        },
+        next: () => Promise<void>,
+      ) => Promise<void>,
+    ): void;
     on(
       event: 'server_error',
       listener: (context: { status: number; body: unknown }, error: Error) => void,

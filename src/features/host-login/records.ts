@@ -25,6 +25,8 @@ export interface HostRecords {
   adapter(kind: string): RecordAdapter;
   /** Whether this is at most the `most`th call for `what` within the time, over all processes. */
   within(what: string, most: number, windowMs: number): Promise<boolean>;
+  /** The answer that renews a login is about to be sent: from now on the repeat of its refresh token counts as theft. */
+  answered(refreshToken: string): Promise<void>;
   /** A registered client is kept for as long as one of its logins. */
   keepClient(clientId: string, untilAt: number): Promise<void>;
   put(kind: string, id: string, value: string, lastsMs: number): Promise<void>;
@@ -44,7 +46,10 @@ export class UseRefused extends Error {
   }
 }
 
-/** Hosts renew one token in parallel calls, and a lost answer is asked for again: until then a repeat is no theft. */
+/**
+ * Hosts renew one token in parallel calls, and ask again for a lost answer: for so long after the first answer a repeat is no theft.
+ * Before it none is: a process may have died after it had used the token.
+ */
 const REPEAT_MS = 30_000;
 /** How long the repeat of a used refresh token is noticed, milliseconds: the records of used ones must not add up until their login ends. */
 const NOTICED_MS = 259_200_000;
@@ -63,6 +68,7 @@ export function createHostRecords(
 ): HostRecords {
   const keyOf = (kind: string, id: string): string => `${prefix}${kind}:${digestOf(id)}`;
   const usedKey = (kind: string, id: string): string => `${keyOf(kind, id)}:used`;
+  const answeredKey = (id: string): string => `${keyOf('RefreshToken', id)}:answered`;
   const unused = `${prefix}unused`;
 
   async function within(what: string, most: number, windowMs: number): Promise<boolean> {
@@ -97,10 +103,13 @@ export function createHostRecords(
       if (isClient) await noteUnused(key);
     },
     async find(id) {
-      const [text = null, used = null] = await connection.mget(keyOf(kind, id), usedKey(kind, id));
+      const names = [keyOf(kind, id), usedKey(kind, id), answeredKey(id)];
+      const [text = null, used = null, answered = null] = await connection.mget(names);
       if (text === null) return undefined;
       const payload = { ...(JSON.parse(text) as StoredPayload), ...(kind !== 'Client' && { jti: id }) };
-      const isRepeat = kind === 'RefreshToken' && now() - Number(used) < REPEAT_MS;
+      const isLost = answered === null || now() - Number(answered) < REPEAT_MS;
+      // @guard lost-renewal
+      const isRepeat = kind === 'RefreshToken' && isLost;
       return used === null || isRepeat ? payload : { ...payload, consumed: Math.floor(Number(used) / 1_000) };
     },
     async consume(id) {
@@ -132,6 +141,10 @@ export function createHostRecords(
   return {
     adapter,
     within,
+    async answered(refreshToken) {
+      const lastsMs = NOTICED_MS + REPEAT_MS;
+      await connection.set(answeredKey(refreshToken), now(), 'PX', lastsMs, 'NX');
+    },
     async keepClient(clientId, untilAt) {
       const key = keyOf('Client', clientId);
       checked(await connection.multi().zrem(unused, key).pexpireat(key, untilAt, 'GT').exec());

@@ -37,7 +37,7 @@ const SERVER_METADATA_PATHS = [
 const MINUTE_MS = 60_000;
 /** Calls in a minute over all processes; each leaves a record that ends by itself. */
 const MOST = { register: 300, authorize: 240, sign_in: 600, token: 1_200 } as const;
-/** The same for one address: its flood leaves capacity for others. Behind a proxy all hosts have one address. */
+/** The same for one address: its flood leaves capacity for others. Behind a proxy that `http.trusted_proxies` does not name, all hosts have one address. */
 const MOST_OF_ADDRESS = { register: 30, authorize: 120, sign_in: 300, token: 600 } as const;
 const LONGEST_QUERY = 4_096;
 

@@ -1,6 +1,8 @@
 // The logins of callers, as a worker asks for them before a call.
 // Must never name another account than that of the directive's caller, which the service has written at its acceptance.
 import { tenantOf } from '../../contract/access/tenant.ts';
+import { nameOfLogin } from '../../mcp/oauth/login.ts';
+import { forgetLogin } from '../../mcp/oauth/login-store.ts';
 import { serverOf } from '../../store/catalog/route.ts';
 import { accountOf, actorOf, type Envelope } from '../../store/request/envelope.ts';
 import type { CallLogins } from '../../worker/attempt/claimed.ts';
@@ -37,7 +39,7 @@ export function createCallLogins({ logins, waiting, publicUrl, waitMs }: CallLog
       const account = ownAccount(envelope);
       if (account === null) return { kind: 'refused', reason: NO_CALLER };
       const stored = await logins.read({ account, server });
-      if (stored !== null) return { kind: 'stored', version: stored.version };
+      if (stored !== null) return { kind: 'stored', login: nameOfLogin(stored.login) };
       // @guard login-noted
       await waiting.add({ account, server }, { requestId, id });
       const { key = '' } = actorOf(envelope) ?? {};
@@ -45,12 +47,11 @@ export function createCallLogins({ logins, waiting, publicUrl, waitMs }: CallLog
       const question = { mode: 'url', message, url: loginUrl(publicUrl, server) } as const;
       return { kind: 'missing', question, patienceMs: waitMs };
     },
-    async forget({ envelope, lane }, version) {
+    async forget({ envelope, lane }, login) {
       const server = serverIn(lane);
       const account = ownAccount(envelope);
       if (server === null || account === null) return;
-      const stored = await logins.read({ account, server });
-      if (stored?.version === version) await logins.storeOf(account).remove(server);
+      await forgetLogin(logins.storeOf(account), server, login);
     },
   };
 }

@@ -118,9 +118,10 @@ export function createLoginPages(parts: LoginParts) {
     const { action } = shown(server);
     const what = form.get('act');
     if (what === 'key') {
-      const account = await holders.ofKey((form.get('key') ?? '').trim());
+      const text = (form.get('key') ?? '').trim();
+      const account = (await holders.ofToken(text)) ?? (await holders.ofKey(text));
       if (account === null)
-        return show(request, reply, 'The key is not known here; or it was revoked, or has expired.');
+        return show(request, reply, 'The key or token is not known here; or it was revoked, or has expired.');
       return reply.header('set-cookie', await signIn(account)).redirect(action, 303);
     }
     const person = await signedIn(request);
@@ -218,7 +219,7 @@ const NO_SERVER = 'No server of this name asks callers for logins.';
 const MINUTE_MS = 60_000;
 /** Over all processes. */
 const MOST_IN_MINUTE = 300;
-/** The same for one address: its flood leaves capacity for others. Behind a proxy all callers have one address. */
+/** The same for one address: its flood leaves capacity for others. Behind a proxy that `http.trusted_proxies` does not name, all callers have one address. */
 const MOST_OF_ADDRESS = 150;
 
 /** A text that a page of this browser holds, and no other page can. */

@@ -2,8 +2,7 @@
 // Must never read the login of another account than the one that is named.
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
 import { isOver, misfitOf } from '../../mcp/oauth/login.ts';
-import { loginFaultIn } from '../../mcp/oauth/login-fault.ts';
-import type { LoginStore, StoredLogin } from '../../mcp/oauth/login-store.ts';
+import { type LoginStore, type StoredLogin, unlessUnreadable } from '../../mcp/oauth/login-store.ts';
 
 export type PersonalServer = McpServerOptions & {
   readonly transport: HttpTransportOptions & { readonly auth: OAuthOptions };
@@ -33,6 +32,7 @@ export function createPersonalLogins(
     async read({ account, server }) {
       const options = servers.get(server);
       if (options === undefined) return null;
+      // It is asked for again.
       const stored = await storeOf(account).read(server).catch(unlessUnreadable);
       if (stored === null) return null;
       const { login } = stored;
@@ -41,10 +41,4 @@ export function createPersonalLogins(
       return hasEnded || misfitOf(login, url, auth) !== null ? null : stored;
     },
   };
-}
-
-/** A login that no key opens is asked for again. */
-function unlessUnreadable(error: unknown): null {
-  if (loginFaultIn(error) === null) throw error;
-  return null;
 }

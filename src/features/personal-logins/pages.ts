@@ -26,11 +26,11 @@ export function signInPage(server: ShownServer, issuer: string | null, fault: st
   const way =
     issuer === null
       ? ''
-      : `<p><a href="${escaped(action)}/issuer">Sign in with ${escaped(issuer)}</a></p><p>Or with a key:</p>`;
+      : `<p><a href="${escaped(action)}/issuer">Sign in with ${escaped(issuer)}</a></p><p>Or with a key or token:</p>`;
   const warning = fault === null ? '' : `<p class="warning" role="alert">${escaped(fault)}</p>`;
   return page(
     'Sign in',
-    `${heading(server)}<p>First sign in here as the caller of the call: the login is stored for that caller alone.</p>${warning}${way}<form method="post" action="${escaped(action)}"><label>API key<input type="password" name="key" required autocomplete="off" maxlength="512"></label><button name="act" value="key">Sign in</button></form>`,
+    `${heading(server)}<p>First sign in here as the caller of the call: the login is stored for that caller alone.</p>${warning}${way}<form method="post" action="${escaped(action)}"><label>API key or token<input type="password" name="key" required autocomplete="off" maxlength="16384"></label><button name="act" value="key">Sign in</button></form>`,
   );
 }
 

@@ -1,7 +1,7 @@
 // Decides about each directive that a worker has claimed, once, before anything is sent; writes the decision down with its signal.
 // Never lets a call pass while Redis does not answer, nor writes the arguments of a call.
 import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
-import { tenantOf } from '../../contract/access/tenant.ts';
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../../store/keys.ts';
@@ -13,7 +13,7 @@ import type { CallRules, ClaimedCall } from '../../worker/attempt/claimed.ts';
 import { prepareScripts } from '../../store/scripts.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { callOf } from './call-data.ts';
-import { createPolicyCounters, decideCall } from './counters.ts';
+import { createPolicyCounters, decideCall, decideModels, usesOfRequest } from './counters.ts';
 import type { Rules } from './rules.ts';
 
 export interface PolicyOptions {
@@ -26,7 +26,7 @@ export interface PolicyOptions {
 }
 
 export interface CallPolicy extends CallRules {
-  /** Gives back what calls had added that ended while they waited for a person. */
+  /** Gives back what calls had added that ended while they waited for a person; forgets the counters of requests that are gone. */
   readonly sweeping: Startable;
 }
 
@@ -41,61 +41,100 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
 
   /** null: the claim was taken over. */
   async function rule(claimed: ClaimedCall): Promise<Ruling | null> {
-    const { claim } = claimed;
+    const { claim, candidate } = claimed;
     // The first claim of a directive: nothing was decided before.
     if (claim.fence > 1) {
-      const known = await connection.hget(keys.request(claim.requestId)[0], `${claim.id}|policy`);
+      const [state] = keys.request(claim.requestId);
+      const known = await connection.hget(state, `${claim.id}|${fieldOf(claimed)}`);
       if (known !== null) return JSON.parse(known) as Ruling;
     }
     const rules = await rulesOf(tenantOf(claim.requestId));
-    const ruling = await decideCall({ rules, counters }, callOfClaim(claimed), memberOf(claim));
-    // Most calls are of no rule: nothing is written of them.
-    if (ruling.rule === null && ruling.decision === 'allow') return ruling;
-    return noted(claimed, ruling);
+    const call = callOfClaim(claimed);
+    const { models } = candidate.cheaper ?? {};
+    let isCounted = false;
+    // @guard policy-cheaper
+    const ruling =
+      models === undefined
+        ? await decideCall({ rules, counters }, call, memberOf(claim), () => (isCounted = true))
+        : await decideModels({ rules, counters }, call, models);
+    const isSilent = ruling.rule === null && ruling.decision === 'allow';
+    // Most calls are of no rule: nothing is written of them. One that is counted must not be counted again, however late its next claim is.
+    return isSilent && !isCounted ? ruling : noted(claimed, ruling, isSilent);
   }
 
   async function noted(
-    { claim, directive, digest, origin }: ClaimedCall,
+    { claim, directive, digest, origin, candidate }: ClaimedCall,
     ruling: Ruling,
+    isSilent: boolean,
   ): Promise<Ruling | null> {
+    const { cheaper } = candidate;
     const { decision, rule: name, reason, failed } = ruling;
     const data = {
       call_id: claim.id,
       decision,
       rule: name,
       input_digest: digest,
+      ...(cheaper === undefined ? {} : { models: [...cheaper.models] }),
       ...(reason === null ? {} : { reason }),
       ...(failed === undefined ? {} : { failed }),
       metadata: directiveMetadata(directive),
     };
     const signal = writeSignal(claim.requestId, draftSignal('directive.policy_decided', data, origin));
-    const args = [claim.id, claim.fence, JSON.stringify(ruling), signal];
+    const args = [
+      claim.id,
+      claim.fence,
+      JSON.stringify(ruling),
+      isSilent ? '' : signal,
+      fieldOf({ candidate }),
+    ];
     const [kind, text] = await run('policy-note', keys.request(claim.requestId), args);
     return kind === 'noted' ? (JSON.parse(String(text)) as Ruling) : null;
   }
 
-  /** Calls that ended while they waited for a person give back what they had added. */
+  /** Calls that ended while they waited for a person give back what they had added; counters of a request end with it. */
   async function look(): Promise<void> {
-    for (const member of await counters.due(BATCH, LOOK_AGAIN_MS)) {
+    for (const member of await counters.due('due', BATCH, LOOK_AGAIN_MS)) {
       const at = member.lastIndexOf('/');
       const record = await journal.directive(member.slice(0, at), member.slice(at + 1));
       const isOpen = record !== null && record.endedAt === null;
       if (!isOpen) await counters.settle(member, false);
     }
+    // All of them: each request with counters is due at least twice.
+    for (let isFurther = true; isFurther && !sweeping.stopping.aborted;) {
+      const requests = await counters.due('requests', BATCH, LOOK_AGAIN_MS);
+      await Promise.all(requests.map(keepCounters));
+      isFurther = requests.length === BATCH;
+    }
   }
+
+  async function keepCounters(request: string): Promise<void> {
+    const rules = await rulesOf(tenantOf(request));
+    const own = usesOfRequest({ tenant: tenantOf(request), request: ownId(request) }, rules.scopes);
+    // In this order: a count that is added after the request was gone is of another one.
+    const seen = await counters.seenOf(own);
+    const [state] = keys.request(request);
+    await counters.keep(request, own, seen, await connection.pttl(state));
+  }
+
+  const sweeping = createLoop({
+    name: 'policy',
+    work: look,
+    everyMs: LOOK_EVERY_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
 
   return {
     rule,
     /** A person has decided: the call is made, or it is not and gives back what it had added. */
     settle: async (claim: ClaimRef, isMade: boolean) => counters.settle(memberOf(claim), isMade),
-    sweeping: createLoop({
-      name: 'policy',
-      work: look,
-      everyMs: LOOK_EVERY_MS,
-      longestStopMs: LONGEST_STOP_MS,
-      onError,
-    }),
+    sweeping,
   };
+}
+
+/** Field of the decision in the record of the directive. */
+function fieldOf({ candidate }: Pick<ClaimedCall, 'candidate'>): string {
+  return candidate.cheaper === undefined ? 'policy' : 'policy_cheaper';
 }
 
 function memberOf({ requestId, id }: ClaimRef): string {

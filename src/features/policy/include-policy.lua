@@ -3,10 +3,12 @@
 --
 -- <prefix>c:<counter>:<scope>:<day> (string, a number; '-' = no day)   <prefix>r:<directive> (string, JSON: what the call has added, and
 -- what was decided)   <prefix>due (sorted set of directives that wait for a person, score = the next check, milliseconds since the epoch)
+-- <prefix>requests (sorted set of requests that have counters of their own, likewise)
 local POLICY = KEYS[1]
 local DAY_MS = 86400 * 1000
 local KEEP_DAY_MS, KEEP_REQUEST_MS = 2 * DAY_MS, 30 * DAY_MS
-local DUE = POLICY .. 'due'
+local DUE, REQUESTS = POLICY .. 'due', POLICY .. 'requests'
+local FIRST_LOOK_MS, LONGEST_LOOK_MS = 60 * 1000, 3600 * 1000
 
 local function clock()
   local time = redis.call('TIME')

@@ -3,10 +3,10 @@
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] what was decided, JSON of a few KiB at most: it is written in any case
--- ARGV[4] signal, JSON ('' = none)
+-- ARGV[4] signal, JSON ('' = none)   ARGV[5] field of the decision
 -- Returns { 'noted', what was decided, by this attempt or an earlier one } | { 'stale' }
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|policy', 'seq')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|' .. ARGV[5], 'seq')
 if record[1] ~= 'running' or record[2] ~= ARGV[2] then
   return { 'stale' }
 end
@@ -15,6 +15,6 @@ if record[3] then
   return { 'noted', record[3] }
 end
 local sequence = emit(tonumber(record[4] or '0'), 4, ARGV[4] ~= '' and 4 or 3, false)
-redis.call('HSET', STATE, id .. '|policy', ARGV[3], 'seq', int(sequence))
+redis.call('HSET', STATE, id .. '|' .. ARGV[5], ARGV[3], 'seq', int(sequence))
 grow(#ARGV[3])
 return { 'noted', ARGV[3] }

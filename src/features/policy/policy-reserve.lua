@@ -6,6 +6,7 @@
 -- ARGV[1] the directive   ARGV[2] counters, JSON: a list of { name, scope, daily, amount that the call adds }
 -- ARGV[3] their values as they were read, as text and in that order, JSON ('' = they are read now)
 -- ARGV[4] what was decided, JSON   ARGV[5] how long it may wait for a person, ms (0 = it waits for none)
+-- ARGV[6] its request, if it adds to a counter of the request ('' = it does not)
 -- Returns { 'known', what was decided }: it was added before | { 'values', values } | { 'added' }
 local record = POLICY .. 'r:' .. ARGV[1]
 local known = redis.call('GET', record)
@@ -39,6 +40,9 @@ end
 local waits_ms = tonumber(ARGV[5])
 redis.call('SET', record, cjson.encode({ added = added, decided = ARGV[4] }), 'PX', waits_ms + DAY_MS)
 if waits_ms > 0 then
-  redis.call('ZADD', DUE, now + 60000, ARGV[1])
+  redis.call('ZADD', DUE, now + FIRST_LOOK_MS, ARGV[1])
+end
+if ARGV[6] ~= '' then
+  redis.call('ZADD', REQUESTS, 'NX', now + FIRST_LOOK_MS, ARGV[6])
 end
 return { 'added' }

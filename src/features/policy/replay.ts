@@ -215,7 +215,8 @@ async function decisionsOf(
 ): Promise<Map<string, Decided>> {
   const decided = new Map<string, Decided>();
   for await (const { type, time, data } of client.signals(requestId, { follow: false })) {
-    if (type !== 'directive.policy_decided') continue;
+    // The record names the models of the directive.
+    if (type !== 'directive.policy_decided' || data.models !== undefined) continue;
     decided.set(data.call_id, { at: time, decision: data.decision, rule: data.rule });
   }
   return decided;

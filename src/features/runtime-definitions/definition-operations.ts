@@ -17,7 +17,7 @@ export interface DefinitionParts<View> {
   /** Throws the refusal. */
   requireAllowed(tenant: string, name: string, definition: Definition): Promise<void>;
   viewsOf(tenant: string, found: readonly Named[]): Promise<View[]>;
-  /** Called after a change, before it is answered. */
+  /** Called after a change, before it is answered; again where the same definition is put again. */
   changed?(tenant: string, name: string, change: 'put' | 'removed'): Promise<void>;
   /** Does a change, noted in the audit before it; a refused one is not noted. */
   noted<T>(action: AuditedAction, name: string, work: () => Promise<T>): Promise<T>;
@@ -47,8 +47,11 @@ export function createDefinitionOperations<View>(parts: DefinitionParts<View>, t
 
   async function put(name: string, definition: Definition, version: string | undefined): Promise<View> {
     const before = await store.read(tenant, name);
-    if (before?.definition && contentDigest(before.definition) === contentDigest(definition))
+    if (before?.definition && contentDigest(before.definition) === contentDigest(definition)) {
+      // The process that stored it may have died before this.
+      await parts.changed?.(tenant, name, 'put');
       return view(name, before);
+    }
     await parts.requireAllowed(tenant, name, definition);
     const isSealed = parts.isSealed && store.canSeal;
     const given = { definition, isSealed, by: parts.caller(), over: version ?? null };

@@ -40,7 +40,9 @@ const ALLOWED: ReadonlySet<string> = new Set([
 const IN_LANE: ReadonlySet<string> = new Set(['timeout_ms']);
 
 /** Where values may be secrets, and where a variable may be named. */
-const SECRET_PATH = /^(?:headers\.|env\.|bearer_token$)/;
+const SECRET_PATH = /^(?:headers\.|env\.|args\.|bearer_token$)/;
+/** An argument that only names an option. */
+const OPTION = /^--[a-z][a-z-]*$/;
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]{0,8192}$/;
@@ -124,7 +126,7 @@ function leafFaults(
     return [{ path, message: 'is redacted: give the value again' }];
   const names = [...text.matchAll(VARIABLE)].map(([, name = '']) => name);
   if (text.includes('${') && !SECRET_PATH.test(path))
-    return [{ path, message: 'names a variable: only headers, bearer_token and env may' }];
+    return [{ path, message: 'names a variable: only headers, bearer_token, env and args may' }];
   if (text.replaceAll(VARIABLE, '').includes('${'))
     return [{ path, message: 'has a placeholder that is not ${NAME}' }];
   const refused = names.filter((name) => !rules.mayName(name, tenant, hosts));
@@ -191,6 +193,7 @@ export function holdsLiterals(definition: Definition): boolean {
 function isLiteral({ path, text }: Leaf): boolean {
   if (path === 'url' || path === 'openapi' || path === 'base_url')
     return URL.parse(text)?.search !== '' && URL.canParse(text);
+  if (path.startsWith('args.') && OPTION.test(text)) return false;
   return SECRET_PATH.test(path) && text.replaceAll(VARIABLE, '').replace(/^(?:Bearer|Basic)\s*/i, '') !== '';
 }
 

@@ -135,7 +135,7 @@ function requireAllowed(
   if (holdsLiterals(definition) && !parts.store.canSeal)
     throw refused(
       'bad_request',
-      'A literal in headers, env, bearer_token or a query may be a secret, and ADJUTANT_TOKEN_KEY, which seals it, is not set: name a variable as ${NAME}.',
+      'A literal in headers, env, args, bearer_token or a query may be a secret, and ADJUTANT_TOKEN_KEY, which seals it, is not set: name a variable as ${NAME}.',
     );
 }
 

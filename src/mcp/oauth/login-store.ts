@@ -1,7 +1,7 @@
 /** The logins of an installation, sealed, in a place that all its processes share.
  *  It must never hand an unsealed login to that place. */
-import { type Login, loginSchema } from './login.ts';
-import { LoginFault, loginCommand } from './login-fault.ts';
+import { type Login, loginSchema, nameOfLogin } from './login.ts';
+import { LoginFault, loginCommand, loginFaultIn } from './login-fault.ts';
 import type { Seal } from './seal.ts';
 
 /** The shared place: opaque texts with a version and a lock each. */
@@ -17,8 +17,8 @@ export interface LoginRecords {
    * still be lost; safe to repeat.
    */
   replace(server: string, change: LoginChange): Promise<boolean>;
-  /** false: there was none. */
-  remove(server: string): Promise<boolean>;
+  /** `version`: the only one that is removed; default: any. false: there was none. */
+  remove(server: string, version?: string): Promise<boolean>;
 }
 
 export interface LoginChange {
@@ -66,7 +66,7 @@ export function createLoginStore({ records, seal, principal }: LoginStoreOptions
   return {
     lock: (server, holder, leaseMs) => records.lock(server, holder, leaseMs),
     unlock: (server, holder) => records.unlock(server, holder),
-    remove: (server) => records.remove(server),
+    remove: (server, version) => records.remove(server, version),
     async read(server) {
       const record = await records.read(server);
       if (record === null) return null;
@@ -81,6 +81,37 @@ export function createLoginStore({ records, seal, principal }: LoginStoreOptions
       records.replace(server, { was, holder, version, sealed: sealedLogin(server, login) }),
   };
 }
+
+/** The store of one login and its renewals: another login of the same account is not read. */
+export function storeOfLogin(store: LoginStore, login: string): LoginStore {
+  return {
+    ...store,
+    async read(server) {
+      const stored = await store.read(server);
+      return stored !== null && nameOfLogin(stored.login) === login ? stored : null;
+    },
+  };
+}
+
+/** Forgets a login whichever renewal of it is stored; another login is left. false: it was not stored. */
+export async function forgetLogin(store: LoginStore, server: string, login: string): Promise<boolean> {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const stored = await storeOfLogin(store, login).read(server).catch(unlessUnreadable);
+    if (stored === null) return false;
+    // @guard login-forgotten
+    if (await store.remove(server, stored.version)) return true;
+  }
+  return false;
+}
+
+/** null for a login that no key of this process opens. */
+export function unlessUnreadable(error: unknown): null {
+  if (loginFaultIn(error) === null) throw error;
+  return null;
+}
+
+/** Renewals of one login in a row, each between a read and a removal. */
+const MOST_ROUNDS = 10;
 
 function readLogin(text: string | null): Login | null {
   if (text === null) return null;

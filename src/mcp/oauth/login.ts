@@ -46,6 +46,11 @@ export const loginSchema = z.object({
 
 export type Login = z.infer<typeof loginSchema>;
 
+/** Names one login of a person: its renewals keep the name, and the next login has another. */
+export function nameOfLogin({ loggedInAt }: Pick<Login, 'loggedInAt'>): string {
+  return String(loggedInAt);
+}
+
 /** A token is renewed this long before it expires, or a fifth of its life where that is shorter. Milliseconds. */
 const LEAD_MS = 60_000;
 const LEAD_SHARE = 0.2;

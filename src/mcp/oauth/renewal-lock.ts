@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OAuthOptions } from '../server-options.ts';
 import type { Login } from './login.ts';
-import { LoginFault, loginCommand } from './login-fault.ts';
+import { LoginFault } from './login-fault.ts';
 import type { LoginStore, StoredLogin } from './login-store.ts';
 import type { Challenge, Renew, Renewal } from './renewal.ts';
 
@@ -21,6 +21,8 @@ export interface RenewalUnderLock {
   readonly leaseMs: number;
   readonly now: () => number;
   readonly random: () => number;
+  /** Remedy where a login is needed, as the end of a sentence. */
+  readonly remedy: string;
 }
 
 /** The lease outlives the request by a third, so that its answer is still written under the lock. */
@@ -56,7 +58,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   const other = newer(held, from);
   if (other !== null) return other;
   if (held === null && auth.grant === 'authorization_code')
-    throw new LoginFault('auth', `the login has ended: run ${loginCommand(server)}`);
+    throw new LoginFault('auth', `the login has ended: ${given.remedy}`);
   const signal = AbortSignal.timeout(Math.floor(leaseMs * REQUEST_SHARE));
   const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
   if (renewal.kind === 'renewed') return kept(given, held, renewal.login);
@@ -128,16 +130,14 @@ async function stored(given: RenewalUnderLock, was: StoredLogin | null, login: L
 }
 
 function faultOf(
-  { server, auth }: RenewalUnderLock,
+  { auth, remedy }: RenewalUnderLock,
   { kind, reason }: Exclude<Renewal, { kind: 'renewed' }>,
 ): LoginFault {
   if (kind === 'failed')
     return new LoginFault('network', `the authorization server cannot renew the login now: ${reason}`);
-  if (auth.grant === 'client_credentials')
-    return new LoginFault(
-      'auth',
-      `the authorization server gives no token (${reason}): correct mcpServers.${server}.auth`,
-    );
-  const command = loginCommand(server);
-  return new LoginFault('auth', `the login cannot be renewed (${reason}): run ${command}`);
+  const what =
+    auth.grant === 'client_credentials'
+      ? 'the authorization server gives no token'
+      : 'the login cannot be renewed';
+  return new LoginFault('auth', `${what} (${reason}): ${remedy}`);
 }

@@ -33,6 +33,8 @@ export interface TokenSourceOptions {
   readonly renew?: Renew;
   /** How long a renewal holds the lock at most; longer than one takes. Milliseconds. Default 15 000. */
   readonly leaseMs?: number;
+  /** Remedy where a login is needed, as the end of a sentence. Default: the command of the operator, or a change of the configuration. */
+  readonly remedy?: string;
   /** Called with the public part of the login when it changes; null: logged out. Default: no-op. */
   readonly onLogin?: (login: LoginSummary | null) => void;
 }
@@ -62,7 +64,7 @@ function isWithin(ms: number, { at }: Held<unknown>, now: number): boolean {
 export function tokensFor(
   { name, transport }: McpServerOptions,
   store: LoginStore | null,
-  options: Pick<TokenSourceOptions, 'random' | 'onLogin'> = {},
+  options: Pick<TokenSourceOptions, 'random' | 'onLogin' | 'remedy'> = {},
 ): TokenSource | null {
   if (transport.kind !== 'http' || transport.auth === undefined) return null;
   const { url: serverUrl, auth } = transport;
@@ -105,8 +107,13 @@ class SharedTokens implements TokenSource {
   #renewing: Promise<StoredLogin> | null = null;
 
   constructor(given: TokenSourceOptions) {
-    const { random = Math.random } = given;
-    this.#given = { now: Date.now, renew: renewLogin, leaseMs: 15_000, onLogin: () => {}, ...given, random };
+    const { random = Math.random, server, auth } = given;
+    const remedy =
+      auth.grant === 'client_credentials'
+        ? `correct mcpServers.${server}.auth`
+        : `run ${loginCommand(server)}`;
+    const defaults = { now: Date.now, renew: renewLogin, leaseMs: 15_000, onLogin: () => {}, remedy };
+    this.#given = { ...defaults, ...given, random };
     this.#spread = random();
     const { clientSecret, privateKey } = given.auth;
     this.#configured = [clientSecret, privateKey?.pem].filter((secret) => secret !== undefined);
@@ -139,15 +146,13 @@ class SharedTokens implements TokenSource {
   }
 
   async refused(used: string | undefined, challenge: Challenge): Promise<void> {
-    const { server, serverUrl, auth, now } = this.#given;
+    const { serverUrl, auth, now, remedy } = this.#given;
     const stored = await this.#read();
     const isUsable = stored !== null && misfitOf(stored.login, serverUrl, auth) === null;
     if (isUsable && stored.login.accessToken !== used) return;
     if (!this.#isOwnAccount()) this.#usable(stored);
-    if (isUsable && isYoung(stored.login, now())) {
-      const fix = this.#isOwnAccount() ? `correct mcpServers.${server}.auth` : `run ${loginCommand(server)}`;
-      throw new LoginFault('auth', `the server refuses the token that was just renewed: ${fix}`);
-    }
+    if (isUsable && isYoung(stored.login, now()))
+      throw new LoginFault('auth', `the server refuses the token that was just renewed: ${remedy}`);
     await this.#renewed(stored, challenge);
   }
 
@@ -157,12 +162,11 @@ class SharedTokens implements TokenSource {
 
   /** The one that can be used, or be renewed; throws when a login is needed. */
   #usable(stored: StoredLogin | null): StoredLogin {
-    const { server, serverUrl, auth } = this.#given;
-    if (stored === null)
-      throw new LoginFault('auth', `no login exists: run ${loginCommand(server)}`, { isLocal: true });
+    const { serverUrl, auth, remedy } = this.#given;
+    if (stored === null) throw new LoginFault('auth', `no login exists: ${remedy}`, { isLocal: true });
     const misfit = misfitOf(stored.login, serverUrl, auth);
     if (misfit === null) return stored;
-    throw new LoginFault('auth', `${misfit}: run ${loginCommand(server)}`, { isLocal: true });
+    throw new LoginFault('auth', `${misfit}: ${remedy}`, { isLocal: true });
   }
 
   /** While the old token works, no call waits for the renewal, and its failure is harmless. */

@@ -12,7 +12,7 @@ import { jsonExcess } from '../../platform/bounds/json-shape.ts';
 import type { OpenApiTransportOptions } from '../server-options.ts';
 import { deliverInOrder, errorAnswer } from '../transport/message-delivery.ts';
 import { callOperation, fetched } from './http-call.ts';
-import { type Operation, operationsOf } from './operations.ts';
+import { type Operation, type Operations, operationsOf } from './operations.ts';
 
 const VERSION = '2025-11-25';
 const MOST_DOCUMENT_BYTES = 4 * 1024 * 1024;
@@ -22,6 +22,7 @@ const DOCUMENT_MS = 30_000;
 interface Api {
   readonly base: URL;
   readonly operations: ReadonlyMap<string, Operation>;
+  readonly leftOut: Operations['leftOut'];
 }
 
 export function createOpenApiTransport(options: OpenApiTransportOptions): Transport {
@@ -34,7 +35,7 @@ export function createOpenApiTransport(options: OpenApiTransportOptions): Transp
     // The document that the connection began with is not read twice for its first list.
     if (api === null || !isFresh) api = await readApi(options, signal);
     isFresh = false;
-    return { tools: [...api.operations.values()].map(({ tool }) => tool) };
+    return { tools: [...[...api.operations.values()].map(({ tool }) => tool), ...api.leftOut] };
   }
 
   async function called({ params = {} }: JSONRPCRequest, signal: AbortSignal): Promise<object | null> {
@@ -113,10 +114,11 @@ async function readApi(options: OpenApiTransportOptions, stopped: AbortSignal): 
     throw new Error('The OpenAPI document is no JSON; convert one in YAML first');
   }
   try {
-    const operations = operationsOf(document, names);
+    const { callable, leftOut } = operationsOf(document, names);
     return {
       base: baseOf(options, document),
-      operations: new Map(operations.map((each) => [each.tool.name, each])),
+      operations: new Map(callable.map((each) => [each.tool.name, each])),
+      leftOut,
     };
   } catch (error) {
     throw new Error(`The OpenAPI document ${(error as Error).message}`, { cause: error });

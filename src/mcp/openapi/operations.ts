@@ -2,6 +2,7 @@
  *  Never reads a reference outside the document, and bounds what a document may make it do. */
 import type { Tool } from '@modelcontextprotocol/client';
 import { isObject } from '../../contract/json/json-object.ts';
+import { leftOut } from '../tools/read-descriptor.ts';
 import { toolMatches } from '../../contract/tool/tool-pattern.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -48,13 +49,20 @@ const OWN_HEADERS: ReadonlySet<string> = new Set(
   ),
 );
 
+export interface Operations {
+  readonly callable: readonly Operation[];
+  /** Descriptions in place of those that cannot be called, each with the reason. */
+  readonly leftOut: readonly Tool[];
+}
+
 /** `names`: which operations, by the names of their tools; null: all. Throws an error that names what is wrong. */
-export function operationsOf(document: unknown, names: readonly string[] | null): Operation[] {
+export function operationsOf(document: unknown, names: readonly string[] | null): Operations {
   if (!isObject(document) || !/^3\.[01](?:\.|$)/.test(String(document['openapi'])))
     throw new Error('is no OpenAPI 3.0 or 3.1 document');
   const read = referenceReader(document);
   const schemas = schemaReader(read);
   const found: Operation[] = [];
+  const crowded: Tool[] = [];
   const taken = new Map<string, number>();
   const paths = isObject(document['paths']) ? document['paths'] : {};
   for (const [path, given] of Object.entries(paths)) {
@@ -66,15 +74,17 @@ export function operationsOf(document: unknown, names: readonly string[] | null)
       if (names !== null && !names.some((pattern) => toolMatches(pattern, name))) continue;
       const operation = operationAt({ name, path, method, item, operation: item[method] }, read, schemas);
       if (operation === null) continue;
-      if (found.length === MOST_OPERATIONS)
+      if (found.length + crowded.length === MOST_OPERATIONS)
         throw new Error(
           `has more than ${MOST_OPERATIONS} operations: name those that are needed in "operations"`,
         );
-      found.push(operation);
+      if (operation === 'crowded') crowded.push(leftOut(name, CROWDED) as Tool);
+      else found.push(operation);
     }
   }
-  const missing = names?.find((name) => !found.some(({ tool }) => toolMatches(name, tool.name)));
-  if (missing === undefined) return found;
+  const tools = [...found.map(({ tool }) => tool), ...crowded];
+  const missing = names?.find((name) => !tools.some((tool) => toolMatches(name, tool.name)));
+  if (missing === undefined) return { callable: found, leftOut: crowded };
   throw new Error(`has no operation "${missing}" without cookies and multipart bodies`);
 }
 
@@ -86,21 +96,24 @@ interface Found {
   readonly operation: Members;
 }
 
+const CROWDED = `has more than ${MOST_PARAMETERS} parameters`;
+
 /** null: it needs something that is not supported, such as a cookie or a multipart body. */
 function operationAt(
   { name: toolName, path, method, item, operation }: Found,
   read: Read,
   schemas: (schema: unknown) => unknown,
-): Operation | null {
+): Operation | 'crowded' | null {
   const declared = [...parametersIn(item, read), ...parametersIn(operation, read)];
   const last = new Map(
     declared.map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, parameter]),
   );
+  if (last.size > MOST_PARAMETERS) return 'crowded';
   const properties = new Map<string, unknown>();
   const required = new Set<string>();
   const parameters: OperationParameter[] = [];
   let keyHeader: string | null = null;
-  for (const given of [...last.values()].slice(0, MOST_PARAMETERS)) {
+  for (const given of last.values()) {
     const { name, in: place } = given;
     if (typeof name !== 'string' || name === '') return null;
     const isHeader = place === 'header';

@@ -48,7 +48,8 @@ export function outputSchemaOf({ outputSchema, _meta: meta }: Tool): Members | u
 const MAX_NAME_CHARACTERS = 200;
 const MAX_MESSAGE_CHARACTERS = 400;
 
-function leftOut(name: string, message: string): Members {
+/** A description in place of a tool that cannot be called, for a list of this client. */
+export function leftOut(name: string, message: string): Members {
   return marked(
     { name: shortened(name, MAX_NAME_CHARACTERS), inputSchema: { type: 'object' } },
     { message, isLeftOut: true },

@@ -28,6 +28,8 @@ export interface ToolCallRequest {
   readonly hidesResult?: boolean;
   /** On whose behalf a server with personal logins is called. Default: no one's. */
   readonly account?: string | undefined;
+  /** The name of the login of that account. Default: the one that is stored. */
+  readonly login?: string | undefined;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Context of the tool beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;

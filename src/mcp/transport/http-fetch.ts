@@ -12,7 +12,7 @@ import {
 import { boundedBody, boundedEvents, withBody } from '../../platform/bounds/bounded-response.ts';
 import type { RefusedEvent } from '../../platform/bounds/event-cutter.ts';
 import { PrivateAddress, PUBLIC_ONLY, sendChecked } from '../../platform/bounds/outgoing-request.ts';
-import { heldBack } from '../../platform/bounds/while-it-holds.ts';
+import { heldBack, lastQuestion } from '../../platform/bounds/while-it-holds.ts';
 import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
 import { createPace, OPENINGS, type Pace } from '../pace.ts';
 import { type ReadMessages, readMessages, startsAsMessage } from './read-message.ts';
@@ -49,9 +49,11 @@ function checkedFetch(rule: typeof PUBLIC_ONLY | null): FetchLike {
     const answer = await sendChecked(new URL(url), {
       method,
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
-      body: body === null ? null : await new Response(body).text(),
+      body: typeof body === 'string' || body === null ? body : await new Response(body).text(),
       signal: signal ?? new AbortController().signal,
       rule,
+      // Not before: the name is looked up, and the connection made, for a long time maybe.
+      holds: body === null ? null : lastQuestion(),
     }).catch((error: unknown) => {
       if (!(error instanceof PrivateAddress)) throw error;
       throw new SdkError(SdkErrorCode.SendFailed, error.message, undefined, { cause: error });
@@ -88,8 +90,9 @@ export function createHttpFetch({
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
     const request = isGet ? null : requestOf(init?.body);
+    const sent = traced(init, request);
     // @guard flow-written
-    const response = await (checked ?? fetch)(url, heldBack(traced(init, request)));
+    const response = await (checked === null ? fetch(url, heldBack(sent)) : checked(url, sent));
     if (isGet && !answersElsewhere && hasNoStream(response, init)) return withoutStream(response);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (request !== null && response.ok) pace.requested();

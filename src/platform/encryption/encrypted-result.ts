@@ -23,6 +23,8 @@ export interface Seal {
   /** Type of the directive. */
   readonly type: string;
   (value: unknown, field: string): Promise<EncryptedForm>;
+  /** A digest that confirms no guess of the text to readers without the key. */
+  digest(text: string, field: string): Promise<string>;
 }
 
 export function sealFor(
@@ -30,9 +32,12 @@ export function sealFor(
   keyId: string,
   { request, id, type }: Pick<PayloadPlace, 'request' | 'id'> & { readonly type: string },
 ): Seal {
+  const placeOf = (field: string): PayloadPlace => ({ request, id, field, call: ANSWERED });
   const seal = async (value: unknown, field: string): Promise<EncryptedForm> =>
-    encryptValue(codec, value, { request, id, field, call: ANSWERED }, keyId);
-  return Object.assign(seal, { keyId, type });
+    encryptValue(codec, value, placeOf(field), keyId);
+  const digest = async (text: string, field: string): Promise<string> =>
+    codec.digest(new TextEncoder().encode(text), placeOf(field), keyId);
+  return Object.assign(seal, { keyId, type, digest });
 }
 
 export const RESULT_FIELD = 'result';

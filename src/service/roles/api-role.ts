@@ -117,6 +117,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     ready: readinessOf(store, { announcements: hearing, cancellations }, config),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     mcpOrigins: new Set(config.allowedOrigins),
+    trustedProxies: config.http.trusted_proxies,
     spans: store.spans,
     limits: apiLimits(config),
     logger,
@@ -189,7 +190,15 @@ function starterIn({ records: { runs } }: Store): StarterOf {
 function doorsOf(access: Access, hosts: HostLoginOfApi | null, personal: PersonalLoginsOfApi | null) {
   return {
     ...access,
-    keys: { ...access.keys, ...(personal?.own ?? createOwnLogins(null)) },
+    keys: {
+      ...access.keys,
+      ...(personal?.own ?? createOwnLogins(null)),
+      async revoke(...key: Parameters<Access['keys']['revoke']>) {
+        const revoked = await access.keys.revoke(...key);
+        await personal?.forgetKey(revoked);
+        return revoked;
+      },
+    },
     login: doorOf(hosts?.login ?? access.login, personal),
     hosts: hosts?.tokens ?? null,
   };

@@ -80,9 +80,10 @@ export function createLoginRecords(
       if (isWritten) await confirmed?.();
       return isWritten;
     },
-    /** false: there was none. */
-    async remove(server: string): Promise<boolean> {
-      return (await connection.del(keysOf(server)[0])) === 1;
+    /** `version`: the only one that is removed; default: any. false: there was none. */
+    async remove(server: string, version = '*'): Promise<boolean> {
+      const [verdict] = await run('login-remove', [keysOf(server)[0]], [version]);
+      return verdict === 'removed';
     },
   };
 }

@@ -157,7 +157,9 @@ function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvel
 
 /** The pinned server. While no server is known at all, the pin is accepted: its workers may start later. */
 function pinnedTarget(toolName: string, server: string, known: KnownServers): ToolTarget | ErrorEnvelope {
-  if (known.size > 0 && !known.has(server)) return unknownServer(server, known);
+  const isOfTenant = server.includes(TENANT_MARK);
+  // @guard pinned-tenant
+  if (isOfTenant || (known.size > 0 && !known.has(server))) return unknownServer(server, known);
   return { server, tool: toolOnServer(server, toolName, listedBy(known, server)) };
 }
 

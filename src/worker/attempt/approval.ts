@@ -47,8 +47,9 @@ export async function unapproved(
   const round = granted.asked === null ? null : await lastRound(parts, claimed);
   if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest)))
     return { result: okResult(null), asks: approvalOf(claimed, directive, { patienceMs, ruled }) };
-  const denied =
-    round !== null && isApproval(round) ? await disapproved(parts, claimed, directive, round) : null;
+  const hasApproval = round !== null && isApproval(round);
+  if (ruled !== null && claimed.candidate.cheaper !== undefined && !hasApproval) return unasked(ruled);
+  const denied = hasApproval ? await disapproved(parts, claimed, directive, round) : null;
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
   return denied;
 }
@@ -84,12 +85,12 @@ async function disapproved(
 /** null: there are no rules, or the directive delivers a webhook of the service. `taken-over`: another worker has the claim. */
 async function rulingOf(
   parts: AttemptParts,
-  { envelope, lane, claim, digest, origin, granted }: Claimed,
+  { envelope, lane, claim, digest, origin, candidate, granted }: Claimed,
   directive: Directive,
 ): Promise<Ruling | 'taken-over' | null> {
   const { policy } = parts;
   if (policy === null || isWebhookLane(lane)) return null;
-  const call = { directive, envelope, lane, claim, digest, origin, now: granted.now };
+  const call = { directive, envelope, lane, claim, digest, origin, candidate, now: granted.now };
   return (await durably(parts, async () => policy.rule(call))) ?? 'taken-over';
 }
 
@@ -99,6 +100,13 @@ function deniedBy({ rule, reason, failed }: Ruling): Execution {
   const why = failed === undefined ? '' : `, which could not be evaluated (${failed})`;
   const message = `The call is denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
   return refused('policy_denied', message, { rule, ...(reason === null ? {} : { reason }) });
+}
+
+/** The last question was another one than about the call. */
+function unasked({ rule }: Ruling): Execution {
+  const asker = rule === null ? 'The default of the policy' : `The rule "${rule}"`;
+  const message = `${asker} asks about the cheaper models of a budget, and the call has asked something else before`;
+  return refused('policy_denied', message, { rule });
 }
 
 function refused(type: string, message: string, details: Record<string, unknown> = {}): Execution {

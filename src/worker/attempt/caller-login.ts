@@ -9,8 +9,8 @@ import { durably } from '../record/durably.ts';
 import type { AttemptParts, Claimed, LoginState } from './claimed.ts';
 import { firstAnswer } from './questions.ts';
 
-/** `version`: of the caller's login; null: the call needs none. */
-type CallLogin = { readonly version: string | null };
+/** `login`: the name of the caller's login; null: the call needs none. */
+type CallLogin = { readonly login: string | null };
 
 /** The login, or the outcome of an attempt that cannot be made without one. */
 export async function loginOf(
@@ -18,10 +18,10 @@ export async function loginOf(
   claimed: Claimed,
 ): Promise<CallLogin | { readonly execution: Execution }> {
   const { logins } = parts;
-  if (logins === null) return { version: null };
+  if (logins === null) return { login: null };
   const state = await durably(parts, async () => logins.stateOf(claimed));
   return state.kind === 'stored' || state.kind === 'none'
-    ? { version: state.kind === 'stored' ? state.version : null }
+    ? { login: state.kind === 'stored' ? state.login : null }
     : { execution: await askedFor(parts, claimed, state) };
 }
 
@@ -29,18 +29,20 @@ export async function loginOf(
 export async function refusedLogin(
   parts: AttemptParts,
   claimed: Claimed,
-  login: CallLogin,
-  { result, untaken }: Execution,
+  { login }: CallLogin,
+  made: Execution,
 ): Promise<Execution | null> {
   const { logins } = parts;
-  const { version } = login;
-  if (logins === null || version === null || result.ok || untaken !== true) return null;
+  const { result, untaken } = made;
+  if (logins === null || login === null || result.ok || untaken !== true) return null;
   const { type, details } = result.error;
   // 403: the login is valid, and may not do this.
   if (type !== 'auth' || details['status'] === FORBIDDEN) return null;
-  await durably(parts, async () => logins.forget(claimed, version));
+  await durably(parts, async () => logins.forget(claimed, login));
   const state = await durably(parts, async () => logins.stateOf(claimed));
-  return state.kind === 'missing' ? askedFor(parts, claimed, state) : null;
+  if (state.kind === 'missing') return askedFor(parts, claimed, state);
+  // The caller has logged in anew while the call was made: it is made once more with that login.
+  return state.kind === 'stored' && state.login !== login ? { ...made, unmade: true } : null;
 }
 
 const FORBIDDEN = 403;

@@ -55,7 +55,10 @@ export interface AttemptLimits {
 }
 
 /** A claimed directive, before anything is sent for it. */
-export interface ClaimedCall extends Pick<Claimed, 'envelope' | 'lane' | 'claim' | 'digest' | 'origin'> {
+export interface ClaimedCall extends Pick<
+  Claimed,
+  'envelope' | 'lane' | 'claim' | 'digest' | 'origin' | 'candidate'
+> {
   readonly directive: Directive;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly now: number;
@@ -63,7 +66,7 @@ export interface ClaimedCall extends Pick<Claimed, 'envelope' | 'lane' | 'claim'
 
 /** The rules of an operator about calls. */
 export interface CallRules {
-  /** Decided once for a directive; null: the claim was taken over. */
+  /** Decided once for a directive, and once more for the cheaper models of a budget; null: the claim was taken over. */
   rule(call: ClaimedCall): Promise<Ruling | null>;
   /** A person has decided about the call: it is made, or it is not. */
   settle(claim: ClaimRef, isMade: boolean): Promise<void>;
@@ -73,7 +76,8 @@ export interface CallRules {
 export type LoginState =
   /** Its server has no logins of callers. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'stored'; readonly version: string }
+  /** `login`: its name, which renewals keep. */
+  | { readonly kind: 'stored'; readonly login: string }
   /** The caller is asked, by this question. */
   | { readonly kind: 'missing'; readonly question: ToolQuestion; readonly patienceMs: number }
   /** It cannot be asked for. */
@@ -85,8 +89,8 @@ export interface CallLogins {
   accountOf(envelope: Envelope): string | null;
   /** A missing login is noted, so that the call continues once it is stored. */
   stateOf(call: Pick<Claimed, 'envelope' | 'lane' | 'claim'>): Promise<LoginState>;
-  /** Forgets the login that the server refuses, unless another one is stored meanwhile. */
-  forget(call: Pick<Claimed, 'envelope' | 'lane'>, version: string): Promise<void>;
+  /** Forgets the login that the server refuses, renewed or not; another one that is stored meanwhile is kept. */
+  forget(call: Pick<Claimed, 'envelope' | 'lane'>, login: string): Promise<void>;
 }
 
 export interface AttemptParts extends DurableWriting {

@@ -214,7 +214,7 @@ function cannotAsk(): Result {
 /** Encrypts a signal of a running attempt. */
 export async function sealSaid(seal: Seal, said: Said): Promise<Said> {
   const data = said.data as Readonly<Record<string, unknown>>;
-  const { delta, message, metadata } = data;
+  const { delta, message, metadata, arguments_digest: digest } = data;
   if (said.type === 'ai.llm.raw') {
     const text = await seal(data['text'], 'text');
     return { type: said.type, data: { ...data, text } as unknown as Said['data'] };
@@ -222,6 +222,7 @@ export async function sealSaid(seal: Seal, said: Said): Promise<Said> {
   const sealed = {
     ...data,
     ...(delta === undefined ? {} : { delta: await seal(delta, 'delta') }),
+    ...(typeof digest === 'string' ? { arguments_digest: await seal.digest(digest, 'arguments') } : {}),
     ...(message === undefined
       ? {}
       : {

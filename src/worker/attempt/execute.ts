@@ -79,7 +79,8 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const tasks = taskKeeping(parts, claimed, handle);
     const said = {
       ...contextFor(claimed, handle, reporter),
-      ...(parts.logins === null ? {} : { account: parts.logins.accountOf(envelope) ?? undefined }),
+      account: parts.logins?.accountOf(envelope) ?? undefined,
+      login: login.login ?? undefined,
       tasks,
       ...lastCheck(parts, claimed, handle),
     };

@@ -86,6 +86,8 @@ export interface ExecutionContext {
   tenant: string;
   /** On whose behalf servers with personal logins are called; absent: no one's. */
   account?: string | undefined;
+  /** The name of the login of that account, with which the call is made; absent: the server needs none. */
+  login?: string | undefined;
   /** On whose budget models are called; absent: it was submitted without a key. */
   spender?: Spender | undefined;
   /** Counts executions of this directive, from 1. */

@@ -1,7 +1,7 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
 import { ownId } from '../../contract/access/tenant.ts';
-import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { errorResult } from '../../contract/result.ts';
 import { startedTool } from '../../contract/tool/started-tool.ts';
 import { toolContent } from '../../contract/tool/tool-content.ts';
@@ -144,7 +144,7 @@ export function toolExec(
               limited,
               undefined,
             )
-          : await execute(question, limited).catch(() => BROKEN);
+          : await execute(question, limited).catch(brokenExecution);
       if (result.ok) return { kind: 'answer', payload: result.payload };
       return { kind: 'none', reason: `it failed as ${result.error.type}` };
     };
@@ -172,8 +172,9 @@ export function toolExec(
       if (doubt !== null && tasks !== undefined)
         return settle(doubt, directive, place, { ...context, tasks });
       if (!place) return notServedHere(directive);
-      const execution = await make(directive, place, context);
-      if (place.reconcile === null) return execution;
+      if (place.reconcile === null) return make(directive, place, context);
+      // A tool of a module that breaks may have had its effect.
+      const execution = await make(directive, place, context).catch(brokenExecution);
       const isOnce = async (): Promise<boolean> => (await repeatPolicyOf(directive, place)) === 'once';
       return keepingDoubt(place.reconcile, execution, context, isOnce);
     },
@@ -199,8 +200,10 @@ function notServedHere(directive: ToolExec): Execution {
 /** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
 export const DEADLINE_GRACE_MS = 1_000;
 
-/** A tool of a module that breaks while it is asked. */
-const BROKEN: Execution = { result: errorResult(errorEnvelope('exception', 'the executor broke')) };
+/** A tool of a module that breaks. */
+function brokenExecution(error: unknown): Execution {
+  return { result: errorResult(normalizeError(error, 'exception', 'the executor broke')), ambiguous: true };
+}
 
 /** Longest call of the tool that is asked about a lost answer. */
 const ASKED_MS = 15_000;
@@ -307,7 +310,8 @@ function requestOf(
     server,
     tool,
     tenant: context.tenant,
-    ...(context.account === undefined ? {} : { account: context.account }),
+    account: context.account,
+    login: context.login,
     arguments: directive.arguments,
     context: shared ?? null,
     signal: context.signal,

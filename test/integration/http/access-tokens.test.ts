@@ -6,7 +6,6 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../src/http/access/issuer-fetch.ts';
 import { createTokenCheck } from '../../../src/http/access/jwt.ts';
@@ -16,6 +15,7 @@ import { ROUTES } from '../../../src/contract/operations/routes.ts';
 import type { SessionView } from '../../../src/contract/access/session.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
+import { startTokenIssuer } from '../../support/token-issuer.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
 const CALL = { type: 'tool_exec', tool_name: 'peer.add', arguments: { a: 2, b: 3 } };
@@ -34,7 +34,7 @@ const roles = { api: true };
 
 describe('tokens of an issuer', () => {
   const SUBJECT = 'alice@example.org';
-  const issuer = shared(async () => startIssuer());
+  const issuer = shared(async () => startTokenIssuer(SUBJECT));
   const jwtOf = () => ({ issuer: 'https://issuer.example', audience: 'adjutant', jwks_url: issuer.url });
   const service = shared(async () => {
     const config = { access: { jwt: { ...jwtOf(), tenant_claim: 'tenant' } } };
@@ -59,7 +59,7 @@ describe('tokens of an issuer', () => {
     const good = await issuer.token({});
     const [head = '', body = '', signature = ''] = good.split('.');
     const none = Buffer.from('{"alg":"none"}').toString('base64url');
-    const stranger = await startIssuer();
+    const stranger = await startTokenIssuer(SUBJECT);
     await using _ = stranger;
     const refused = [
       await issuer.token({ iss: 'https://other.example' }),
@@ -245,28 +245,4 @@ describe('tokens of an issuer', () => {
       sign_in: { keys: false },
     });
   });
-
-  async function startIssuer() {
-    const { privateKey, publicKey } = await generateKeyPair('ES256');
-    const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }];
-    let asked = 0;
-    const server = createServer((_request, response) => {
-      asked += 1;
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const token = async (claims: object): Promise<string> => {
-      const base = { iss: 'https://issuer.example', aud: 'adjutant', sub: SUBJECT, tenant: 'default' };
-      const exp = Math.floor(Date.now() / 1_000) + 600;
-      return new SignJWT({ ...base, exp, scope: 'read', ...claims })
-        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-        .sign(privateKey);
-    };
-    const stop = async (): Promise<void> => {
-      server.close();
-      server.closeAllConnections();
-    };
-    return { url: `http://127.0.0.1:${port}/jwks`, asked: () => asked, token, [Symbol.asyncDispose]: stop };
-  }
 });

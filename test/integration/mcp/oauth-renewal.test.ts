@@ -71,6 +71,7 @@ const renewal = (store: LoginStore, holder: string, renew: Renew) =>
     leaseMs: 15_000,
     now: Date.now,
     random: () => 0,
+    remedy: 'log in',
   });
 
 test('new tokens come late, and replace what another process was refused with the old ones', async () => {

@@ -4,10 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenApiTransportOptions } from '../../../src/mcp/server-options.ts';
 import { operationsOf } from '../../../src/mcp/openapi/operations.ts';
+import { probeServer } from '../../../src/mcp/probe.ts';
 import { TRACEPARENT, openPool } from '../../support/mcp-pool.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -103,7 +104,7 @@ const ORDERS = {
 };
 
 const toolsOf = (document: unknown, names: string[] | null = null) =>
-  new Map(operationsOf(document, names).map(({ tool }) => [tool.name, tool]));
+  new Map(operationsOf(document, names).callable.map(({ tool }) => [tool.name, tool]));
 
 describe('the tools of a document', () => {
   test('have names that hosts accept, schemas without references, and repeat hints by method', () => {
@@ -227,6 +228,25 @@ function openApi(document: string, more: Partial<OpenApiTransportOptions> = {}) 
   const given = { document, baseUrl: api.base, operations: null, headers, privateAddresses: true };
   return openPool({ name: 'pets', transport: { kind: 'openapi', ...given, ...more } });
 }
+
+// Issue 38: parameters above the bound were dropped, and the operation was called without them.
+test('an operation with too many parameters is left out by name, with the reason that `adjutant doctor` shows', async () => {
+  const parameters = Array.from({ length: 101 }, (_, at) => ({ name: `p${at}`, in: 'query', schema: {} }));
+  const get = (operationId: string, count: number) => ({
+    get: { operationId, parameters: parameters.slice(0, count) },
+  });
+  const paths = { '/many': get('many', 101), '/most': get('most', 100) };
+  const file = join(dirname(api.files.orders), 'crowded.json');
+  await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths }));
+  const given = { document: file, baseUrl: api.base, operations: ['many', 'most'], headers: {} };
+  const transport = { kind: 'openapi', ...given, privateAddresses: true } as const;
+  const probe = await probeServer({ name: 'crowded', transport }, { limitMs: 30_000 });
+  expect(probe).toMatchObject({
+    ok: true,
+    tools: [{ name: 'most' }],
+    faults: [{ tool: 'many', message: 'has more than 100 parameters, and is left out' }],
+  });
+});
 
 describe('a call', () => {
   test('is one request with the parameters of the document and the headers of the operator', async () => {

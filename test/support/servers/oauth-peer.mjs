@@ -1,14 +1,21 @@
 /** A real authorization server (oidc-provider) and a real MCP server that demands its tokens, each on a port of 127.0.0.1.
  *  It must never show a login page: whoever opens the address is logged in and consents, unless it is told to refuse.
  *  PEER_TTL_S: life of an access token, seconds. GET /control on the MCP port tells what was asked of it; POST /control sets
- *  `person` (who logs in from now on), `withdrawn` (whose tokens count no longer), `hold` (token requests wait), `refuse` (consent is denied), `outage` (the token endpoint answers 503). */
+ *  `person` (who logs in from now on), `withdrawn` (whose tokens count no longer), `barred` (whose tokens the MCP server alone refuses), `hold` (token requests wait), `refuse` (consent is denied), `outage` (the token endpoint answers 503). */
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Provider } from 'oidc-provider';
 
 const TTL_S = Number(process.env.PEER_TTL_S ?? '3600');
-const settings = { hold: false, refuse: false, outage: false, person: 'ada@example.org', withdrawn: '' };
+const settings = {
+  hold: false,
+  refuse: false,
+  outage: false,
+  person: 'ada@example.org',
+  withdrawn: '',
+  barred: '',
+};
 const seen = { token: [], registered: 0, calls: 0, authorized: [], made: [] };
 const released = new Set();
 
@@ -179,7 +186,7 @@ async function mcpRequest(incoming, outgoing) {
 async function foundToken(token) {
   const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
   if (found === undefined || found.isExpired || found.aud !== resource) return null;
-  return found.accountId === settings.withdrawn ? null : found;
+  return [settings.withdrawn, settings.barred].includes(found.accountId) ? null : found;
 }
 
 function toolOf(body) {

@@ -75,6 +75,7 @@ describe('an empty configuration', () => {
         pauses: { count: 10, total_ms: 3_600_000 },
       },
       durability: 'memory',
+      http: { trusted_proxies: [] },
       worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },
       directory: '/etc/adjutant',
       redisUrl: undefined,
@@ -91,6 +92,21 @@ describe('an empty configuration', () => {
   });
 });
 
+test('a trusted proxy is a network that does not hold every address', () => {
+  const parsed = (network: string) => () => parse({ http: { trusted_proxies: [network] } });
+  for (const network of ['10.0.0.0/8', '10.0.0.7/32', 'fd00::/8', '::1/128'])
+    expect(parsed(network)().http.trusted_proxies).toEqual([network]);
+  for (const network of [
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.7',
+    '10.0.0.0/33',
+    'fe80::1%eth0/64',
+    'proxy.example/8',
+  ])
+    expect(fault(parsed(network)).errors).toMatchObject([{ path: 'http.trusted_proxies[0]' }]);
+});
+
 describe('a server', () => {
   test('with two ways to reach it is refused in one line that names both', () => {
     const { errors } = fault(() =>
@@ -98,6 +114,15 @@ describe('a server', () => {
     );
     expect(errors).toEqual([
       { path: 'mcpServers.a', message: expect.stringMatching(/^has url and command: /) },
+    ]);
+  });
+
+  test('with logins of callers has no page where those logins end', () => {
+    const server = { url: 'https://x.example/mcp', auth: { login: 'each' } };
+    const access = { personal_logins: { public_url: 'https://adjutant.example' } };
+    const { errors } = fault(() => parse({ access, mcpServers: { callback: server } }));
+    expect(errors).toEqual([
+      { path: 'mcpServers.callback', message: expect.stringContaining('choose another name') },
     ]);
   });
 

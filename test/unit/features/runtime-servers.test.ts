@@ -88,6 +88,11 @@ test('literals count as secrets, references do not', () => {
   expect(JSON.stringify(shownDefinition(literal))).not.toContain('abc');
   expect(JSON.stringify(shownDefinition(literal))).toContain('Bearer ${CRM_TOKEN}');
   expect(holdsLiterals({ url, headers: { B: 'Bearer ${CRM_TOKEN}' } })).toBe(false);
+  // Programs take secrets as arguments, too.
+  const program = { command: 'crm', args: ['--token', 'abc', '--key=abc', '${CRM_TOKEN}'] };
+  expect(holdsLiterals(program)).toBe(true);
+  expect(shownDefinition(program)['args']).toEqual(['--token', '[REDACTED]', '[REDACTED]', '${CRM_TOKEN}']);
+  expect(holdsLiterals({ command: 'crm', args: ['--token', '${CRM_TOKEN}'] })).toBe(false);
 });
 
 /** Point 7 of issue 38: a worker decides by no rules that it has read more than a second ago, and by none that it cannot read. */

@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: bab23eefa401ca23ce2c8c9c674c89bd7d3bf30228003c159d0c52f3aac6f849
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: a3c60aa9c38b093f18388d2bdf9e5151060ecfb0935a3236c23c3b7483e73d79
 
 from __future__ import annotations
 
@@ -3553,6 +3553,10 @@ class SignalDirectivePolicyDecidedData(Model):
     """
     Digest of the content of the directive, as accepted.
     """
+    models: list[str] | None = None
+    """
+    Cheaper models of a budget that were decided about. Absent: those of the directive.
+    """
     reason: str | None = None
     """
     Reason of the rule. Absent: none.
@@ -3636,7 +3640,7 @@ class SignalDirectiveReconciledData(Model):
     """
     arguments_digest: str | None = None
     """
-    Digest of its arguments. Absent: it was not asked.
+    Digest of its arguments; keyed where the directive is encrypted. Absent: it was not asked.
     """
     asked: int
     """

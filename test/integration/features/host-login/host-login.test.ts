@@ -5,6 +5,7 @@ import { auth, refreshAuthorization } from '@modelcontextprotocol/sdk/client/aut
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Redis } from 'ioredis';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../support/eventually.ts';
 import {
@@ -23,9 +24,12 @@ import {
 import { createDocumentFetch } from '../../../../src/features/host-login/client-metadata.ts';
 import { PrivateAddress } from '../../../../src/platform/bounds/outgoing-request.ts';
 import { createStranger, startOidcScene } from '../../../support/oidc.ts';
-import { freePort } from '../../../support/process.ts';
+import { freePort, spawnNode } from '../../../support/process.ts';
+import { programOf } from '../../../support/program.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
+
+const DOOMED = programOf(fileURLToPath(new URL('../../../support/doomed-worker.ts', import.meta.url)));
 
 type Metadata = NonNullable<Parameters<typeof refreshAuthorization>[1]['metadata']>;
 
@@ -151,10 +155,9 @@ describe('a host', () => {
     const both = await Promise.all([renewed(host), renewed(host)]);
     const [first] = both;
     expect(await statusOf(mcp(), first.access_token)).toBe(200);
-    // The time of its use is set back, as if the repeat came a minute later.
     const direct = new Redis(redis.url);
+    await minuteLater(direct, service.prefix);
     for (const used of await direct.keys(`${service.prefix}:{hosts}:RefreshToken:*:used`)) {
-      await direct.set(used, Date.now() - 60_000, 'KEEPTTL');
       // It is noticed for three days: used ones do not add up until the login ends, and none is fresh again.
       const leftMs = await direct.pttl(used.slice(0, -':used'.length));
       expect(leftMs).toBeLessThanOrEqual(3 * 86_400_000);
@@ -435,6 +438,59 @@ describe('the document at a client id', () => {
 });
 
 // As Claude Code does it: the client id is the address of its document (draft-ietf-oauth-client-id-metadata-document).
+/** Sets the times back at which tokens were used and renewals answered, as if a minute had passed. */
+async function minuteLater(direct: Redis, prefix: string): Promise<void> {
+  for (const mark of ['used', 'answered'])
+    for (const key of await direct.keys(`${prefix}:{hosts}:RefreshToken:*:${mark}`))
+      await direct.set(key, Number(await direct.get(key)) - 60_000, 'KEEPTTL');
+}
+
+describe('a host whose API is killed', () => {
+  const redis = useRedis();
+
+  /** Issue 38, point 1: codes and used tokens are in Redis; an answer that no process has sent is asked for again. */
+  test('after its consent exchanges its code, and in a renewal renews with the same token, however late', async () => {
+    const [port, admin, prefix] = [await freePort(), randomUUID(), `killed-${randomUUID()}`];
+    const url = `http://127.0.0.1:${port}`;
+    const mcp = `${url}/mcp`;
+    const config = { access: { host_login: { public_url: url } } };
+    const given = { redisUrl: redis.url, prefix, config, port, environment: { ADJUTANT_ADMIN_KEY: admin } };
+    // Its second command of this kind is the mark of the used token.
+    const mark = { mark: `set ${prefix}:{hosts}:RefreshToken:`, at: 2 };
+    const begun = async () => {
+      const child = spawnNode([DOOMED, JSON.stringify({ ...given, ...mark, roles: { api: true } })]);
+      await child.waitForLine(/^ready/);
+      return child;
+    };
+    const first = await begun();
+    const host = createHost();
+    await auth(host, { serverUrl: mcp });
+    const back = await consent(createStranger(), host.sentTo(), admin);
+    await first.kill9();
+    const second = await begun();
+    await auth(host, { serverUrl: mcp, authorizationCode: back.searchParams.get('code') ?? '' });
+    const renewed = async () =>
+      refreshAuthorization(url, {
+        metadata: { token_endpoint: `${url}/oauth/token` } as Metadata,
+        clientInformation: host.held.client ?? { client_id: '' },
+        refreshToken: host.held.tokens?.refresh_token ?? '',
+        resource: new URL(mcp),
+      });
+    await expect(renewed()).rejects.toThrow();
+    expect((await second.exited).signal).toBe('SIGKILL');
+    await using _last = await startService({ ...given, roles: { api: true } });
+    const direct = new Redis(redis.url);
+    await minuteLater(direct, prefix);
+    const { access_token: token } = await renewed();
+    expect(await statusOf(mcp, token)).toBe(200);
+    // The host has had an answer: the next repeat is theft, and ends the login.
+    await minuteLater(direct, prefix);
+    await expect(renewed()).rejects.toThrow();
+    expect(await statusOf(mcp, token)).toBe(401);
+    await direct.quit();
+  });
+});
+
 describe('a host that is described by a document', () => {
   const redis = useRedis();
   const service = shared(async () => startHostService(redis.url, { private_addresses: true }));
@@ -464,6 +520,27 @@ describe('a host that is described by a document', () => {
     const direct = new Redis(redis.url);
     expect(await direct.get(`${service.prefix}:{hosts}:pace:register`)).toBe('30');
     await direct.quit();
+  });
+
+  // Issue 38: behind a proxy the flood of one host would else refuse all of them.
+  test('is counted by its own address behind a proxy that is trusted, and by that of the proxy elsewhere', async () => {
+    const statusFrom = async (url: string, address: string): Promise<number> =>
+      (
+        await fetch(`${url}/oauth/register`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+          body: JSON.stringify({ redirect_uris: [REDIRECT] }),
+        })
+      ).status;
+    const trusting = { http: { trusted_proxies: ['127.0.0.0/8'] } };
+    await using behind = await startHostService(redis.url, {}, trusting);
+    const flooded = async (url: string): Promise<number[]> => {
+      for (let call = 0; call < 30; call += 1) await statusFrom(url, '203.0.113.7');
+      return [await statusFrom(url, '203.0.113.7'), await statusFrom(url, '203.0.113.9')];
+    };
+    expect(await flooded(behind.url)).toEqual([429, 201]);
+    await using direct = await startHostService(redis.url);
+    expect(await flooded(direct.url)).toEqual([429, 429]);
   });
 
   test('logs in without a registration, on any loopback port, and its document is loaded once', async () => {

@@ -15,19 +15,25 @@ import { planOf, startPlannedModel } from '../../../support/planned-model.ts';
 import { freePort } from '../../../support/process.ts';
 import { type RunningService, startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
+import { startTokenIssuer } from '../../../support/token-issuer.ts';
 
 const ADA = 'ada@example.org';
 const BOB = 'bob@example.org';
+const CAROL = 'carol@example.org';
 /** The service's own login, with which it lists the tools. */
 const SERVICE = 'service@example.org';
 const redis = useRedis();
 
 async function scene() {
-  const [peer, model, port] = await Promise.all([startOAuthPeer(), startPlannedModel(), freePort()]);
+  const starts = [startOAuthPeer(), startPlannedModel(), startTokenIssuer('carol'), freePort()] as const;
+  const [peer, model, issuer, port] = await Promise.all(starts);
   const base = `http://127.0.0.1:${port}`;
   const config = {
     mcpServers: { crm: { url: peer.server().transport.url, auth: { login: 'each' }, approve: ['admin'] } },
-    access: { personal_logins: { public_url: base } },
+    access: {
+      personal_logins: { public_url: base },
+      jwt: { issuer: 'https://issuer.example', audience: 'adjutant', jwks_url: issuer.url },
+    },
     providers: { local: { type: 'openai-compatible', base_url: model.url } },
     models: { fast: 'local:small' },
     agents: { clerk: { stream: false, model: 'fast', tools: ['crm.*'], model_call: { max_retries: 0 } } },
@@ -39,8 +45,7 @@ async function scene() {
   const { prefix } = service;
   const keys = createAccessClient({ baseUrl: base, apiKey: admin });
 
-  const person = async (name: string, account: string) => {
-    const { key, id } = await keys.create({ name, scopes: [...SCOPES] });
+  const personWith = (key: string, id: string, account: string) => {
     const client = createHttpClient({ baseUrl: base, apiKey: key });
     const browser = createStranger();
     return {
@@ -64,6 +69,10 @@ async function scene() {
       },
     };
   };
+  const person = async (name: string, account: string) => {
+    const { key, id } = await keys.create({ name, scopes: [...SCOPES] });
+    return personWith(key, id, account);
+  };
   const [ada, bob] = [await person('ada', ADA), await person('bob', BOB)];
   const logIn = async (who: typeof ada): Promise<string> => {
     const back = await callbackOf(who.browser, await who.begun());
@@ -74,6 +83,17 @@ async function scene() {
     peer,
     ada,
     bob,
+    /** A caller with a token of an issuer, and no key. */
+    carol: async (claims: object = {}) =>
+      personWith(await issuer.token({ scope: SCOPES.join(' '), ...claims }), 'jwt:carol', CAROL),
+    revoke: async ({ id }: { id: string }) => keys.revoke(id),
+    /** Whether a login of the key is stored. */
+    async isStored(key: string) {
+      const connection = connectRedis(redis.url, 'commands');
+      const stored = await storeOn(connection, prefix, TOKEN_KEY, accountOf('default', { key })).read('crm');
+      await closeRedis(connection);
+      return stored !== null;
+    },
     admin: createHttpClient({ baseUrl: base, apiKey: admin }),
     logIn,
     directive: async ({ request_id, id }: Called): Promise<DirectiveSummary | undefined> =>
@@ -116,6 +136,7 @@ async function scene() {
       await service.stop();
       await model[Symbol.asyncDispose]();
       await peer[Symbol.asyncDispose]();
+      await issuer[Symbol.asyncDispose]();
     },
   };
 }
@@ -256,6 +277,19 @@ describe('a server that is called with the logins of its callers', () => {
     expect(await labels(ADA)).not.toContain('a9');
   });
 
+  test('a login that was renewed during the call, and is refused all the same, is forgotten', async () => {
+    const { ada, peer, directive, logIn, labels, expire } = at;
+    await logIn(ada);
+    await peer.set({ barred: ADA });
+    await expire(ada.id);
+    const called = await ada.call('a11');
+    await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
+    await peer.set({ barred: '' });
+    expect(await logIn(ada)).toContain('Logged in');
+    await eventually(async () => (await directive(called))?.status).toBe('succeeded');
+    expect((await labels(ADA)).filter((label) => label === 'a11')).toHaveLength(1);
+  });
+
   test('a login is stored for the caller alone who began and confirmed it in this browser', async () => {
     const { ada, bob, base, peer } = at;
     const victim = createStranger();
@@ -316,5 +350,31 @@ describe('a server that is called with the logins of its callers', () => {
       ok: false,
       error: { type: 'auth', message: expect.stringContaining('has no caller') as string },
     });
+  });
+
+  test('a caller with a token of the issuer signs in with that token, and no other one', async () => {
+    const { bob, base, directive, logIn, labels, carol } = at;
+    const hers = await carol();
+    const called = await hers.call('c1');
+    await eventually(async () => (await directive(called))?.inputs?.[0]?.mode).toBe('url');
+    // The link is sent to bob, who signs in as himself.
+    await logIn(bob);
+    expect((await directive(called))?.status).toBe('waiting');
+    const page = `${base}/login/upstream/crm`;
+    const { key: old } = await carol({ exp: Math.floor(Date.now() / 1_000) - 60 });
+    const { key: other } = await carol({ aud: 'another service' });
+    for (const key of [old, other])
+      expect((await hers.browser.post(page, { act: 'key', key })).status).toBe(401);
+    expect(await logIn(hers)).toContain('Logged in');
+    await eventually(async () => (await directive(called))?.status).toBe('succeeded');
+    expect(await labels(CAROL)).toEqual(['c1']);
+  });
+
+  test('the logins of a revoked key are removed', async () => {
+    const { bob, logIn, revoke, isStored } = at;
+    await logIn(bob);
+    expect(await isStored(bob.id)).toBe(true);
+    await revoke(bob);
+    expect(await isStored(bob.id)).toBe(false);
   });
 });

@@ -1,9 +1,10 @@
 /** Servers, agents and policies that tenants add while the installation runs: the API and the worker are services of their own, and find each
  *  other only in Redis. Issue 38, point 7: added, changed and removed without a restart, for their own tenant alone. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
@@ -13,10 +14,13 @@ import { cliFolder } from '../../../support/cli.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilHolds } from '../../../support/eventually.ts';
 import { ownServerEntry, startLegacyPeer } from '../../../support/mcp-servers.ts';
+import { freePort, spawnNode } from '../../../support/process.ts';
+import { programOf } from '../../../support/program.ts';
 import { json, startProvider } from '../../../support/provider-server.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
 
+const DOOMED = programOf(fileURLToPath(new URL('../../../support/doomed-worker.ts', import.meta.url)));
 const redis = useRedis();
 const ADMIN = randomBytes(32).toString('hex');
 const TOKEN_KEY = randomBytes(32).toString('base64');
@@ -561,5 +565,32 @@ describe('a policy that a tenant adds at runtime', () => {
     expect(change?.by.tenant).toBe('default');
     const own = (await admin.audit()).entries.map(({ action, target }) => [action, target]);
     expect(own).toContainEqual(['change_tenant', 'acme']);
+  });
+});
+
+describe('a server whose processes are killed', () => {
+  test('is stored by an API that dies in the PUT, and followed by the next worker after one that dies over it', async () => {
+    const [port, prefix] = [await freePort(), `killed-${randomUUID()}`];
+    const config = { runtime_servers: { enabled: true, private_addresses: true } };
+    const environment = { ADJUTANT_ADMIN_KEY: ADMIN, ADJUTANT_TOKEN_KEY: TOKEN_KEY };
+    const given = { redisUrl: redis.url, prefix, config, environment };
+    await using crm = await startHolder('crm of the dead');
+    const body = { server: { url: crm.url } };
+    // Right after Redis has executed the change: nothing has announced it, nor answered.
+    const doomed = { ...given, port, roles: { api: true }, mark: '"sealed":' };
+    const api = spawnNode([DOOMED, JSON.stringify(doomed)]);
+    await api.waitForLine(/^ready/);
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const client = createHttpClient({ baseUrl, apiKey: ADMIN });
+    await expect(client.servers.put('crm', body)).rejects.toThrow();
+    expect((await api.exited).signal).toBe('SIGKILL');
+    await using _api = await startService({ ...given, port, roles: { api: true } });
+    const { version } = await client.servers.get('crm');
+    expect((await client.servers.put('crm', body)).version).toBe(version);
+    const worker = spawnNode([DOOMED, JSON.stringify({ ...given, mark: 'default~crm' })]);
+    expect((await worker.exited).signal).toBe('SIGKILL');
+    await using _worker = await startService({ ...given, roles: { worker: true } });
+    expect(await call(client, 'crm.who')).toContain('crm of the dead');
+    await client.close();
   });
 });

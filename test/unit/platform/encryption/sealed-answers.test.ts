@@ -25,7 +25,7 @@ import {
   sealFor,
   sealResult,
 } from '../../../../src/platform/encryption/encrypted-result.ts';
-import { openDirective, sealExecution } from '../../../../src/worker/attempt/encrypted-attempt.ts';
+import { openDirective, sealExecution, sealSaid } from '../../../../src/worker/attempt/encrypted-attempt.ts';
 
 const K1 = `k1=${Buffer.alloc(32, 1).toString('base64')}`;
 const K2 = `k2=${Buffer.alloc(32, 2).toString('base64')}`;
@@ -137,6 +137,18 @@ describe('a worker', () => {
     expect((await openResult(open, ended)).result).toMatchObject({ payload: words });
     expect((await openResult(open, result)).result).toMatchObject({ error });
   });
+});
+
+test('a digest of the arguments confirms no guess to readers without the key (issue 38, attack on point 5)', async () => {
+  const data = { call_id: 'd', outcome: 'happened', tool: 'bank.find', arguments_digest: 'digest', asked: 1 };
+  const digestBy = async (keyId: string): Promise<unknown> => {
+    const seal = sealFor(codec, keyId, { request: 'r', id: 'd', type: 'tool_exec' });
+    const said = await sealSaid(seal, { type: 'directive.reconciled', data } as never);
+    return Object(said.data).arguments_digest;
+  };
+  const [first, again, other] = [await digestBy('k1'), await digestBy('k1'), await digestBy('k2')];
+  expect(first).toMatch(/^[\w-]{22,64}$/);
+  expect([first, other]).toEqual([again, expect.not.stringMatching(`^(?:digest|${String(first)})$`)]);
 });
 
 describe('a client', () => {

@@ -65,6 +65,10 @@ describe('a tool', () => {
   });
 });
 
+test('a tool pinned to a server of another tenant has no lane, also while no server is known', () => {
+  expect(targetOf('read', 'acme~crm', nobody)).toMatchObject({ type: 'unknown_tool' });
+});
+
 describe('the name on its own server', () => {
   test('loses the address', () => {
     expect(toolOnServer('files', 'files.read', (name) => name === 'read')).toBe('read');

@@ -118,6 +118,22 @@ describe('a failed call', () => {
   });
 });
 
+test('a tool of this process that breaks is asked about later, as a lost answer is', async () => {
+  const kept: string[] = [];
+  const tasks: TaskKeeping = {
+    task: null,
+    keep: async (task) => kept.push(task) > 0,
+    goesOn: () => false,
+    clock: () => ({ now: 1_000, remainingMs: 60_000 }),
+  };
+  const settings = { tries: 3, firstMs: 10, settleMs: 0, totalMs: 60_000 };
+  const own = () => async () => Promise.reject(new Error('broke'));
+  const at = { ...place, reconcile: { settings } as never };
+  const execution = await setUp(answered, at, { own }).execute({}, tasks);
+  expect(execution).toMatchObject({ ambiguous: true, resumable: true, result: { ok: false } });
+  expect(kept).toMatchObject([expect.stringContaining('"cause":"exception"')]);
+});
+
 test('a call that its HTTP server refused as too many was not taken by the tool', async () => {
   const error = errorEnvelope('rate_limited', 'HTTP 429');
   expect(await setUp({ kind: 'failed', error, sent: false }).execute()).toMatchObject({ untaken: true });
