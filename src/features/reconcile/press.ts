@@ -18,7 +18,7 @@ import type { DeadLetterIndex } from '../../store/index/dead-letter-index.ts';
 import { contentDigest } from '../../store/request/content-digest.ts';
 import { actorOf, decodeEnvelope, type Envelope, idempotencyKey } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
-import { type PayloadObjects, wholeEnvelope } from '../../store/request/large-payloads.ts';
+import { PayloadLost, type PayloadObjects, wholeEnvelope } from '../../store/request/large-payloads.ts';
 import type { WholeResult } from '../../store/request/whole-result.ts';
 import {
   compileReconcile,
@@ -107,7 +107,7 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
     const entries = await catalog.read();
     const listed = entries.find(({ server }) => server === lost.server)?.tools;
     const effect = listed?.find(({ name }) => name === lost.tool)?.effect;
-    if (effect !== undefined && effect !== 'read')
+    if (effect !== 'read')
       throw refused(
         'bad_request',
         `The tool "${lost.tool}" is not asked: its repeat policy is not \`read\`.`,
@@ -191,7 +191,9 @@ async function lostCall(parts: ReconcilerParts, requestId: string, id: string): 
     throw refused('outcome_known', `The directive "${id}" is no call of a tool whose outcome is unknown.`);
   const json = await journal.envelope(requestId, id);
   if (json === null) throw unknownDirective(requestId, id);
-  const envelope = await wholeEnvelope(objects, decodeEnvelope(json));
+  const envelope = await wholeEnvelope(objects, decodeEnvelope(json)).catch((error: unknown) => {
+    throw error instanceof PayloadLost ? refused('not_found', error.message) : error;
+  });
   const { directive } = envelope;
   const { tool, settings, args: lostArgs } = await toolOf(parts, server, directive);
   const key = idempotencyKey({ requestId, id });

@@ -236,6 +236,12 @@ describe('a payment whose outcome stayed unknown', () => {
     expect((await post<Press>(known, {})).body.code).toBe('outcome_known');
   });
 
+  test('is not asked for where the tool that would be asked may not be repeated', async () => {
+    const { body } = await post<Press>(`${service.url}/v1/requests/blind/directives/pay/reconcile`, {});
+    expect(body.code).toBe('bad_request');
+    expect(payments.paid('none')).toBe(0);
+  });
+
   test('is not settled by an answer that was asked for before the loss', async () => {
     const forged = {
       type: 'tool_exec',
