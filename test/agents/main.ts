@@ -84,7 +84,8 @@ async function rowOf(example: AgentExample): Promise<string> {
     await killed(part);
     await agent.kill9();
     await answered(start, run);
-    parts.push(partText(run, judge(run, `${part} killed`, part)));
+    const isBranch = await leftItsRecord(run);
+    parts.push(partText(run, judge(run, `${part} killed`, part, isBranch), isBranch));
   }
   const rights = results.filter(Boolean).length;
   return `| ${[example.name, calmMs, replayMs, `${rights} of ${COUNT} right`, ...parts].join(' | ')} |`;
@@ -174,10 +175,16 @@ async function answered(start: StartAgent, run: string): Promise<void> {
   say(`${run} has no answer after ${LONGEST_RUN_MS} ms. Its last lines:\n${last.join('\n')}`);
 }
 
+/** Whether a start of the agent sent another history: a host that outlives the API tells its model of the lost connection. */
+async function leftItsRecord(run: string): Promise<boolean> {
+  const { diverged } = (await (await fetch(`${api.url}/v1/runs/${run}`)).json()) as { diverged?: object };
+  return diverged !== undefined;
+}
+
 /** `part`: the process that was killed besides the agent. Returns whether the counts are right. */
-function judge(run: string, what: string, part: Part | null): boolean {
+function judge(run: string, what: string, part: Part | null, isBranch = false): boolean {
   const counted = agents.counted(run);
-  if (countsAreRight(counted, part)) return true;
+  if (countsAreRight(counted, part, isBranch)) return true;
   wrong += 1;
   const { asked, refunds, isUnknown } = counted;
   const unknown = isUnknown ? ', an unknown outcome was reported' : '';
@@ -185,24 +192,28 @@ function judge(run: string, what: string, part: Part | null): boolean {
   return false;
 }
 
-/** Only the attempt of a killed worker, or of one that lost its claim with Redis, may have reached the provider besides another one. */
+/** Only the attempt of a killed worker, or of one that lost its claim with Redis, may have reached the provider besides another one, and the
+ *  turns of a branch, which never repeats a refund. */
 function countsAreRight(
   { asked, refunds: [ofA = 0, ofB = 0], isUnknown }: Counted,
   part: Part | null,
+  isBranch: boolean,
 ): boolean {
-  const most = part === 'worker' || part === 'redis' ? 2 : 1;
+  const isRepeated = part === 'worker' || part === 'redis';
+  const most = isRepeated || isBranch ? 2 : 1;
   if (asked.some((count) => count < 1 || count > most)) return false;
   // A refund whose worker died is of unknown outcome, which the model has read, and is not made again.
-  return (ofA === 2 && ofB === 1) || (most === 2 && isUnknown && ofA <= 2 && ofB <= 1);
+  return (ofA === 2 && ofB === 1) || (isRepeated && isUnknown && ofA <= 2 && ofB <= 1);
 }
 
 /** The cell of a run whose part was killed. */
-function partText(run: string, isRight: boolean): string {
+function partText(run: string, isRight: boolean, isBranch: boolean): string {
   const { asked, isUnknown } = agents.counted(run);
   const more = asked.reduce((sum, count) => sum + count - 1, 0);
   const facts = [
     ...(more > 0 ? [`${more} more at the provider`] : []),
     ...(isUnknown ? ['unknown outcome'] : []),
+    ...(isBranch ? ['a branch'] : []),
   ];
   return [isRight ? 'right' : 'wrong', ...facts].join(', ');
 }

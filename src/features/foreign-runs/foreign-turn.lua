@@ -4,7 +4,7 @@
 --
 -- ARGV[1] name of the run   ARGV[2] base of a new run, or ''   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
 -- ARGV[5] digest of the call   ARGV[6] shape of its history ('' = it has answers of a model in it)   ARGV[7] header of the pass, or ''
--- ARGV[8] 'fresh' | 'retry' (a repeat of the same call by its client: it begins no pass) | ''
+-- ARGV[8] 'fresh' | 'retry' (a repeat of the same call by its client: it begins no pass, unless the program went on) | ''
 -- ARGV[9] the most turns   ARGV[10] the request of the call that has failed, or ''
 -- Returns { 'kind', 'turn' | 'absent' (no run, and no base) | 'ended' | 'full', 'request', id, 'turn', number, 'pass', number,
 --   'trace', trace,
@@ -52,7 +52,9 @@ if known ~= '' and failed ~= '' then
   return serve(tonumber(known))
 end
 if known ~= '' and how ~= 'fresh' then
-  if get('n:' .. known) == '0' and how ~= 'retry' and ARGV[7] == '' and get('s:' .. known) == get('pass') then
+  -- A client that has lost an answer has not acted on it.
+  local is_lost = how == 'retry' and get('cursor') == known and get('u:' .. known) == ''
+  if get('n:' .. known) == '0' and not is_lost and ARGV[7] == '' and get('s:' .. known) == get('pass') then
     begin_pass()
   end
   return serve(tonumber(known))

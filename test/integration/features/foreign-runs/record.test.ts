@@ -304,6 +304,24 @@ test('a start with another time of day in its instructions is a branch of the sa
   expect(it.log).toHaveLength(1);
 });
 
+// Issue 37, C13: the API was killed, a host told its model of the lost connection, and the first call of its next start was a retry of the SDK.
+test('a retry of the first call, after calls that it asked for, is another start: its branch refunds nothing again', async () => {
+  await using it = await openRuns();
+  const retry = { headers: { 'x-stainless-retry-count': '1' } };
+  const refund: Asked = ['refund', { order: 4711 }];
+  await it.turn(TASK, [['look', {}]]);
+  await it.turn(TASK, [['look', {}]], retry);
+  expect(await it.calls.read('order', null), 'its answer was lost').toMatchObject({ passes: 1 });
+  await it.tool(['look', {}]);
+  await it.turn([...TASK, answer('ECONNRESET')], [refund]);
+  const happened = await it.tool(refund);
+  await it.turn(TASK, [['look', {}]], retry);
+  await it.tool(['look', {}]);
+  await it.turn([...TASK, answer('looked')], [refund]);
+  expect(await it.tool(refund)).toBe(happened);
+  expect(await it.calls.read('order', null)).toMatchObject({ passes: 2, branched: true });
+});
+
 // Issue 37, C13: @anthropic-ai/claude-agent-sdk 0.3.332 sends its surroundings, which end with the date, as a message of the role `system`
 // after the task, and older ones in a reminder within it.
 test('the date of the Claude Agent SDK makes no other call; a change beside it is a branch of the same task', async () => {
