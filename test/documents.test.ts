@@ -11,7 +11,7 @@ import { parse } from './support/parsed-config.ts';
 
 const LONGEST_CELL = 200;
 /** Words of all pages that are written by hand. Generated reference is not counted. */
-const LONGEST_DOCUMENTATION = 35_200;
+const LONGEST_DOCUMENTATION = 35_000;
 const MOST_NOT_RUN = 11;
 /** Of commands that are not ours: `npm run test:deploy` runs what it can of them. */
 /** In the file of an MCP host, which is no configuration of the service. */
