@@ -50,13 +50,18 @@ const withoutUnusedSchemas = {
   },
 };
 
-/** Takes out of the table of routes the members that only the service reads. */
+/** Operations without a method of the client. */
+const OF_OTHERS = /^ {2}(?:readSession|signIn|signOut|health|readiness|metrics|openapi): \{.*\},$/gm;
+
+/** Takes out of the table of routes the rows and the members that only the service reads. */
 const withoutScopes = {
   name: 'without-scopes',
   transform: {
     filter: { id: /\/contract\/operations\/routes\.ts$/ },
     handler: (code: string): string =>
-      code.replaceAll(/\b(?:(?:scope|also): '[a-z]+'|(?:ofTenant|forOperators): true),?/g, ''),
+      code
+        .replaceAll(OF_OTHERS, '')
+        .replaceAll(/\b(?:(?:scope|also): '[a-z]+'|(?:ofTenant|forOperators): true),?/g, ''),
   },
 };
 

@@ -5,8 +5,10 @@ import { useCallback } from 'react';
 
 type Search = Readonly<Record<string, string | undefined>>;
 
+/** A typed `?q=`, as other consoles have it, is the filter. */
 export function parseSearch(text: string): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(text));
+  const { q, ...search } = Object.fromEntries(new URLSearchParams(text));
+  return q === undefined ? search : { filter: q, ...search };
 }
 
 export function searchText(search: Readonly<Record<string, unknown>>): string {
