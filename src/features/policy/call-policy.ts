@@ -100,11 +100,11 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
       if (!isOpen) await counters.settle(member, false);
     }
     // All of them: each request with counters is due at least twice.
-    for (let isFurther = true; isFurther && !sweeping.stopping.aborted;) {
-      const requests = await counters.due('requests', BATCH, LOOK_AGAIN_MS);
+    let requests: string[];
+    do {
+      requests = await counters.due('requests', BATCH, LOOK_AGAIN_MS);
       await Promise.all(requests.map(keepCounters));
-      isFurther = requests.length === BATCH;
-    }
+    } while (requests.length === BATCH && !sweeping.stopping.aborted);
   }
 
   async function keepCounters(request: string): Promise<void> {
