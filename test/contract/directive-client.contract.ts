@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cancellationSchema } from '../../src/contract/directive/cancellation.ts';
 import {
   type DeadLetter,
+  type DeadLetterPage,
   deadLetterGroupsSchema,
   deadLetterPageSchema,
   redriveSchema,
@@ -274,11 +275,11 @@ export function directiveClientContract(transport: string, setup: () => Promise<
 
       async function lettersOf(requestId: string): Promise<DeadLetter[]> {
         const found: DeadLetter[] = [];
-        for (let after: string | null = '0'; after !== null;) {
-          const page = await client.deadLetters({
+        for (let after: string | null | undefined; after !== null;) {
+          const page: DeadLetterPage = await client.deadLetters({
             lane: 'tool.peer',
             error_type: 'tool_error',
-            after,
+            ...(after === undefined ? {} : { after }),
             limit: 1,
           });
           expect(deadLetterPageSchema.parse(page)).toEqual(page);
