@@ -24,6 +24,8 @@ export interface OtlpReceiver {
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const metrics: ReceivedMetric[] = [];
+  /** Read when they are asked for: a sender waits 3 s for the answer, and may share the processor with this. */
+  const unread: Buffer[] = [];
   const watchers = new Set<() => void>();
   let answered: number | 'nothing' | 'web page' = 200;
   let requests = 0;
@@ -31,23 +33,28 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     requests += 1;
     const body = await bodyOf(request);
     if (answered === 200 && request.url === '/v1/metrics') metrics.push(...readMetrics(body));
-    else if (answered === 200) spans.push(...readSpans(body));
+    else if (answered === 200) unread.push(body);
     for (const look of watchers) look();
     if (answered === 'web page') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
     else if (answered !== 'nothing')
       response.writeHead(answered, { 'content-type': 'application/x-protobuf' }).end();
   }
-  const server = createServer((request, response) => void receive(request, response));
+  const spansNow = (): readonly ReceivedSpan[] => {
+    for (const body of unread.splice(0)) spans.push(...readSpans(body));
+    return spans;
+  };
+  // A sender may leave in the middle of its request.
+  const server = createServer((request, response) => void receive(request, response).catch(() => {}));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    spans: () => spans,
+    spans: spansNow,
     metrics: () => metrics,
     requests: () => requests,
     answer: (status) => void (answered = status),
-    until: (condition) => watched(watchers, () => condition(spans)),
+    until: (condition) => watched(watchers, () => condition(spansNow())),
     [Symbol.asyncDispose]: () => closed(server),
   };
 }
