@@ -79,21 +79,24 @@ async function check(
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
   const ends = await Promise.all(calls.map(async (id) => endOf(parts, requestId, id)));
   const open = ends.filter((end) => end !== null && !Object.hasOwn(decisions, end.id)) as UnknownCall[];
-  const found = await Promise.all(open.map(async ({ id }) => decisionOf(await parts.found?.(requestId, id))));
-  const undecided = open.filter((_, at) => found[at] === null);
-  if (undecided.length === 0)
-    return Object.fromEntries(open.flatMap(({ id }, at) => (found[at] ? [[id, found[at]]] : [])));
-  const named = undecided.map(({ id }) => id).join(', ');
+  const found = new Map(
+    await Promise.all(open.map(async ({ id }) => [id, await parts.found?.(requestId, id)] as const)),
+  );
+  const decided = open.flatMap(({ id }) => decisionOf(id, found.get(id)));
+  if (decided.length === open.length) return Object.fromEntries(decided);
+  const undecided = open.filter(({ id }) => found.get(id)?.kind !== 'happened');
+  const named = undecided
+    .map(({ id }) => (found.get(id) ? `${id} (found not to have happened)` : id))
+    .join(', ');
   const detail = `it is unknown whether these calls of request "${ownId(requestId)}" have acted: ${named}; decide for each: repeat, done or skip`;
   throw new DirectiveRefused(problem('outcome_unknown', { detail, calls: undecided }));
 }
 
 type Decisions = ResumeBody['decisions'];
 
-/** null: a person decides. */
-function decisionOf(found: FoundOutcome | null | undefined): Decisions[string] | null {
-  if (!found) return null;
-  return found.kind === 'happened' ? { action: 'done', result: found.result } : { action: 'repeat' };
+/** None: a person decides, also about a call that did not happen, whose dead letter may be redriven besides. */
+function decisionOf(id: string, found: FoundOutcome | null | undefined): [string, Decisions[string]][] {
+  return found?.kind === 'happened' ? [[id, { action: 'done', result: found.result }]] : [];
 }
 
 interface UnknownCall {

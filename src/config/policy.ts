@@ -15,6 +15,7 @@ const MOST_RULES = 64;
 const MOST_COUNTERS = 32;
 const MOST_AMOUNT = 1_000_000_000_000;
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 const compile = createCompiler(POLICY_VARIABLES);
 const expression = expressionsOf(compile);
@@ -120,18 +121,20 @@ type Policy = NonNullable<z.output<typeof policySections.policy>>;
 /** All of them are evaluated for each call of the tenant. */
 const MOST_RULES_OF_TENANT = 8;
 const MOST_COUNTERS_OF_TENANT = 4;
+/** Each of them may copy a text of the call. */
+const MOST_ADDITIONS_OF_TENANT = 4;
+
+/** A call counts on the day of its admission: one that a tenant could hold for days would count past the operator's limit of its day. */
+const tenantRuleSchema = ruleSchema
+  .safeExtend({ ask_ms: z.int().min(1_000).max(HOUR_MS).default(HOUR_MS) })
+  .refine(({ decision }) => decision !== 'allow', {
+    path: ['decision'],
+    message: 'must be deny, ask or limit: a tenant cannot allow what the operator does not',
+  });
 
 /** Rules of a tenant are only added to those of the operator. */
 const tenantPolicySchema = z.strictObject({
-  rules: z
-    .array(
-      ruleSchema.refine(({ decision }) => decision !== 'allow', {
-        path: ['decision'],
-        message: 'must be deny, ask or limit: a tenant cannot allow what the operator does not',
-      }),
-    )
-    .min(1)
-    .max(MOST_RULES_OF_TENANT),
+  rules: z.array(tenantRuleSchema).min(1).max(MOST_RULES_OF_TENANT),
   counters: byName(counterNameSchema, counterSchema)
     .prefault({})
     .refine(
@@ -156,7 +159,7 @@ export function tenantPolicy(definition: unknown): TenantPolicy {
   return errors.length > 0 ? { ok: false, errors } : { ok: true, settings: settingsOf(policy) };
 }
 
-/** The time of such an expression is a product of two sizes that callers choose. */
+/** The time of a loop that reads a value is a product of two sizes that callers choose; each `+` may copy a text of such a size. */
 function costlyExpressions({ rules, counters }: Policy): FieldError[] {
   const all = [
     ...rules.map(({ when }, at) => ({ path: `rules[${at}].when`, text: when, result: 'bool' as const })),
@@ -165,12 +168,15 @@ function costlyExpressions({ rules, counters }: Policy): FieldError[] {
       ...(sum === undefined ? [] : [{ path: `counters.${name}.sum`, text: sum, result: 'double' as const }]),
     ]),
   ];
-  return all
-    .filter(({ text, result }) => compile(text, result).repeats)
-    .map(({ path }) => ({
-      path,
-      message: 'reads a value in each round of a loop: only rules of the operator may',
-    }));
+  return all.flatMap(({ path, text, result }) => {
+    const { repeats, additions } = compile(text, result);
+    const looped = 'reads a value in each round of a loop: only rules of the operator may';
+    const added = `has ${additions} "+": only rules of the operator may have more than ${MOST_ADDITIONS_OF_TENANT}`;
+    return [
+      ...(repeats ? [{ path, message: looped }] : []),
+      ...(additions > MOST_ADDITIONS_OF_TENANT ? [{ path, message: added }] : []),
+    ];
+  });
 }
 
 /** Faults between rules and counters. */

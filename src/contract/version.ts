@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'efbbbe6134417e5ef17b72238c227b8f6544b0d687079ed1a3950d2271113bc0';
+export const CONTRACT_SHA256 = 'b91f0ecef5b5f863d98f0f377574081bb617c74d43a942f3cd542d74e859752a';

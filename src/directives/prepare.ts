@@ -58,7 +58,7 @@ export interface PreparerOptions {
  * Under which id the directives were encrypted, and whether by a caller; default: by a run, under their own. And the agent whose run
  * submits them; default: none. And the caller on whose behalf they call servers; default: the spender.
  */
-export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext' | 'agent' | 'actsFor'>;
+export type Sealing = Pick<Envelope, 'sealedAs' | 'callersContext' | 'agent' | 'actsFor' | 'inquiryOf'>;
 
 export interface Preparer {
   /** In the same order, in one trace. `spender`: default: the caller. */

@@ -114,6 +114,8 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   'test/integration/features/reconcile/reconcile.test.ts': {
     'ask-before-call': 'if (doubt !== null && tasks === undefined)',
     'settled-answer': "if (finding.kind === 'not_happened') return notHappened(ending);",
+    'redrive-found': '',
+    'inquiry-mark': '',
   },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',

@@ -17,7 +17,7 @@ export const policyNameSchema = z
 /** Schema of the body that adds or replaces a policy. */
 export const putPolicyBodySchema = z.strictObject({
   policy: jsonObjectSchema.describe(
-    '`rules` and `counters` as in `policy` of adjutant.json, at most 8 rules, 4 counters and 16,384 bytes. The decision `allow` is refused.',
+    '`rules` and `counters` as in `policy` of adjutant.json, at most 8 rules, 4 counters, 4 `+` in an expression and 16,384 bytes. `ask_ms` is at most 1 h, which is its default. The decision `allow` is refused.',
   ),
   version: replacedVersionSchema,
 });

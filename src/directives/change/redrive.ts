@@ -32,6 +32,10 @@ export interface RedriveParts {
   objects?: PayloadObjects;
   dead: DeadLetterIndex;
   submitter: Submitter;
+  /** Finding of a person about a call of unknown outcome; null: none. Default: none. */
+  found?:
+    | ((requestId: string, id: string) => Promise<{ kind: 'happened' | 'not_happened' } | null>)
+    | undefined;
   /** Asked before dead letters are redriven: whether the caller may submit so many. Throws the refusal. */
   charge?: ((count: number) => Promise<void>) | undefined;
 }
@@ -49,7 +53,7 @@ type Refused = Redrive['refused'][number];
 export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
 
 export function createRedrive(parts: RedriveParts) {
-  const { journal, objects = NO_OBJECTS, dead, submitter, charge = async () => {} } = parts;
+  const { journal, objects = NO_OBJECTS, dead, submitter, found, charge = async () => {} } = parts;
   const redrivable = createRedrivable(journal);
 
   /** One pass over the list, oldest first. Ends early with what it has done when its time is over or its caller has left. */
@@ -66,7 +70,7 @@ export function createRedrive(parts: RedriveParts) {
       const entries = batch.splice(0);
       if (entries.length === 0) return;
       if (dry_run) addFound(total, entries, await redrivable(entries));
-      else await redriveBatch(total, entries, isOver);
+      else await redriveBatch(total, entries, { isOver, isNamed: missing !== undefined });
     };
     for await (const { entry } of scan({ dead, tenant }, filter, undefined, () => total.removed)) {
       if (signal?.aborted === true || missing?.size === 0) break;
@@ -85,10 +89,10 @@ export function createRedrive(parts: RedriveParts) {
   async function redriveBatch(
     total: Total,
     entries: readonly DeadEntry[],
-    isOver: () => boolean,
+    { isOver, isNamed }: { isOver: () => boolean; isNamed: boolean },
   ): Promise<void> {
     try {
-      addRedriven(total, entries, await redriveThese(entries, isOver));
+      addRedriven(total, entries, await redriveThese(entries, isOver, isNamed));
     } catch (error) {
       const isBusy = error instanceof DirectiveRefused && error.problem.status === TOO_MANY;
       if (!isBusy || total.redriven.length === 0) throw error;
@@ -98,9 +102,12 @@ export function createRedrive(parts: RedriveParts) {
   }
 
   /** A `DirectiveRefused` is returned when the lane or the installation is full, which concerns all that follow. */
-  async function redriveOne(entry: DeadEntry): Promise<Redriven | Refused | DirectiveRefused | null> {
+  async function redriveOne(
+    entry: DeadEntry,
+    isNamed: boolean,
+  ): Promise<Redriven | Refused | DirectiveRefused | null> {
     try {
-      return await makeSuccessor(entry);
+      return await makeSuccessor(entry, isNamed);
     } catch (error) {
       if (error instanceof PayloadLost) return refusalOf(entry, lostRefusal(error));
       if (!(error instanceof DirectiveRefused)) throw error;
@@ -109,22 +116,38 @@ export function createRedrive(parts: RedriveParts) {
   }
 
   /** The successor's id says which redrive it is, so that a repeat after a crash makes the same directive. */
-  async function makeSuccessor(entry: DeadEntry): Promise<Redriven | null> {
+  async function makeSuccessor(entry: DeadEntry, isNamed: boolean): Promise<Redriven | null> {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json === null) {
       await dead.remove(entry);
       return null;
     }
     const before = await wholeEnvelope(objects, decodeEnvelope(json));
+    if (await hasHappened(entry, before.directive)) {
+      if (isNamed) throw happenedRefusal(entry);
+      await dead.remove(entry);
+      return null;
+    }
     const { from, id, successor, options } = successorOf(entry, before);
     await submitter.submit([successor], options);
     await dead.remove(entry);
     return { from, to: { request_id: from.request_id, id } };
   }
 
-  async function redriveThese(entries: readonly DeadEntry[], isOver: () => boolean): Promise<RedrivenThese> {
+  /** The inquiry may have ended after the list was read, or without the process that had asked. */
+  async function hasHappened({ requestId, id }: DeadEntry, { type }: Directive): Promise<boolean> {
+    // @guard redrive-found
+    return type === 'tool_exec' && (await found?.(requestId, id))?.kind === 'happened';
+  }
+
+  /** `isNamed`: a call that is found to have happened is refused and stays listed. Default: it leaves the list, as not found. */
+  async function redriveThese(
+    entries: readonly DeadEntry[],
+    isOver: () => boolean,
+    isNamed = false,
+  ): Promise<RedrivenThese> {
     await charge(entries.length);
-    return redriveEach(redriveOne, entries, isOver);
+    return redriveEach(async (entry) => redriveOne(entry, isNamed), entries, isOver);
   }
 
   return { redrive, redriveThese, redrivable };
@@ -230,6 +253,12 @@ async function redriveEach(
 function refusalOf({ requestId, id }: DeadEntry, { message, problem }: DirectiveRefused): Refused {
   const { code, detail = message } = problem;
   return { from: { request_id: ownId(requestId), id }, code, detail };
+}
+
+function happenedRefusal({ requestId, id }: DeadEntry): DirectiveRefused {
+  const name = `${ownId(requestId)}/${id}`;
+  const detail = `the call "${name}" was found to have happened: it is not repeated; \`adjutant reconcile ${name}\` shows its result and removes the dead letter`;
+  return new DirectiveRefused(problem('outcome_known', { detail }));
 }
 
 function lostRefusal({ message: detail }: PayloadLost): DirectiveRefused {

@@ -114,7 +114,11 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
       );
     await charge(1);
     const { agent, traceparent } = lost.envelope;
-    const sealing = { ...(agent === undefined ? {} : { agent }), actsFor: actorOf(lost.envelope) };
+    const sealing = {
+      ...(agent === undefined ? {} : { agent }),
+      actsFor: actorOf(lost.envelope),
+      inquiryOf: lost.id,
+    };
     await submitter.submit([questionOf(lost, id)], { traceparent, sealing });
   }
 
@@ -142,7 +146,10 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
   return {
     press,
     async found(requestId, id) {
-      const lost = await lostCall(parts, requestId, id).catch(() => null);
+      const lost = await lostCall(parts, requestId, id).catch((error: unknown) => {
+        if (error instanceof DirectiveRefused) return null;
+        throw error;
+      });
       if (lost === null) return null;
       const { found } = await inquiries(lost);
       // A redrive may have made the call meanwhile.
@@ -234,7 +241,7 @@ async function toolOf(
   throw refused('bad_request', detail);
 }
 
-/** The inquiry of an id; `other`: a directive that has not asked this, or asked before the call was lost. null: none. */
+/** The inquiry of an id; `other`: a directive that no reconcile has submitted, or that has not asked this. null: none. */
 async function inquiryAt(
   { journal, objects }: ReconcilerParts,
   lost: Lost,
@@ -245,7 +252,15 @@ async function inquiryAt(
   const { lane, acceptedAt, endedAt } = record;
   const json = await journal.envelope(lost.requestId, id);
   if (json === null || lane !== lost.lane || acceptedAt < lost.endedAt) return 'other';
-  const { directive } = await wholeEnvelope(objects, decodeEnvelope(json));
+  const asked = decodeEnvelope(json);
+  // @guard inquiry-mark
+  if (asked.inquiryOf !== lost.id) return 'other';
+  const whole = await wholeEnvelope(objects, asked).catch((error: unknown) => {
+    if (error instanceof PayloadLost) return null;
+    throw error;
+  });
+  if (whole === null) return 'other';
+  const { directive } = whole;
   const isSame =
     directive.type === 'tool_exec' &&
     directive.tool_name === lost.tool &&

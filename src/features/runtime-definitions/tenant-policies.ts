@@ -67,11 +67,15 @@ function kindOf({ store, noted, caller }: PolicyServiceParts): DefinitionParts<R
       );
     },
     async viewsOf(_tenant, found) {
-      return found.map(({ name, stored }) => {
+      const views: RuntimePolicy[] = [];
+      for (const { name, stored } of found) {
         const policy = read(stored.definition);
         const fault = policy.ok ? null : faultText(policy.errors);
-        return { name, ...changeOf(stored), policy: { ...stored.definition }, fault };
-      });
+        views.push({ name, ...changeOf(stored), policy: { ...stored.definition }, fault });
+        // Expressions take some milliseconds to compile.
+        await immediately();
+      }
+      return views;
     },
     noted,
     caller,
@@ -102,8 +106,9 @@ export function createRulesOfTenants(
 ): (tenant: string) => Promise<Rules> {
   const own = compileRules(operators);
   const kept = new Map<string, Kept>();
+  const renewals = new Map<string, Promise<Kept>>();
 
-  async function renewed(tenant: string, before: Kept | undefined): Promise<Rules> {
+  async function renewed(tenant: string, before: Kept | undefined): Promise<Kept> {
     const readAt = now();
     // The revision first: a change between the two reads is found by the next check.
     const revision = await store.revision(tenant);
@@ -114,7 +119,16 @@ export function createRulesOfTenants(
     kept.delete(tenant);
     kept.set(tenant, next);
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
-    return next.rules;
+    return next;
+  }
+
+  /** One for all calls of the tenant: after a change each of them would else read and compile its policies. */
+  async function renewal(tenant: string): Promise<Kept> {
+    const pending = renewals.get(tenant);
+    if (pending !== undefined) return pending;
+    const begun = renewed(tenant, kept.get(tenant)).finally(() => renewals.delete(tenant));
+    renewals.set(tenant, begun);
+    return begun;
   }
 
   async function compiled(
@@ -139,7 +153,11 @@ export function createRulesOfTenants(
   }
 
   return async (tenant) => {
-    const known = kept.get(tenant);
-    return known !== undefined && now() - known.readAt < FRESH_MS ? known.rules : renewed(tenant, known);
+    const calledAt = now();
+    let known = kept.get(tenant);
+    // One that was joined may have read too long ago; the next has read after this call.
+    while (known === undefined || (known.readAt < calledAt && now() - known.readAt >= FRESH_MS))
+      known = await renewal(tenant);
+    return known.rules;
   };
 }

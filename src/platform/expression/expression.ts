@@ -28,6 +28,8 @@ export interface Expression {
   readonly reads: readonly string[];
   /** Whether a loop reads a variable of any size (`dyn`) in each of its rounds: its cost is a product. */
   readonly repeats: boolean;
+  /** Number of `+`, each of which may build a text or a list. */
+  readonly additions: number;
 }
 
 /** Why a text is no expression. */
@@ -114,7 +116,8 @@ export function createCompiler(
     if (!fits) throw new ExpressionFault(`gives a ${type}, and must give a ${result}`);
     const known = [...reads].filter((path) => Object.hasOwn(variables, path.split('.', 1)[0] ?? ''));
     const repeats = [...inLoops].some((path) => variables[path.split('.', 1)[0] ?? ''] === 'dyn');
-    return { evaluate: (data) => parsed(data) as unknown, reads: known, repeats };
+    const additions = countOf(parsed.ast, '+');
+    return { evaluate: (data) => parsed(data) as unknown, reads: known, repeats, additions };
   };
 }
 
@@ -161,6 +164,12 @@ function examine(node: ASTNode, seen: Examined): void {
   const body = isLoop ? nodesIn((node.args as readonly unknown[])[2]) : [];
   for (const inner of nodesIn(node.args))
     examine(inner, body.includes(inner) ? { ...seen, inLoop: true } : seen);
+}
+
+/** Number of nodes with this operator. */
+function countOf(node: ASTNode, operator: string): number {
+  const inner = nodesIn(node.args).reduce((count, each) => count + countOf(each, operator), 0);
+  return inner + (node.op === operator ? 1 : 0);
 }
 
 function calledBy({ op, args }: ASTNode): string | null {

@@ -18,6 +18,8 @@ export interface Envelope extends Tickets {
   actsFor?: Actor | null;
   /** Agent whose run submitted it; absent: a caller did. Only the service writes it. */
   agent?: string;
+  /** Id of the lost call about which a person asks with it. Only a reconcile has it, and only the service writes it. */
+  inquiryOf?: string;
   /** Its end may cause a notification: an entry of the sweep index has the mark too. */
   noticed?: true;
   /** The id under which its fields were encrypted; absent: its own. Only a redrive has another, and only the service writes it. */

@@ -81,7 +81,8 @@ beforeAll(async () => {
               reconcile: {
                 tool: 'echo',
                 arguments: { text: '{{directive_id}}' },
-                happened: 'result.text == directive_id',
+                happened: 'result.text == directive_id && request_id != "unmade"',
+                settle_ms: 400,
                 result: '"found by its echo: " + result.text',
               },
             },
@@ -270,6 +271,23 @@ describe('a run that was cancelled', () => {
       ({ type, data }) => type === 'ai.tool.started' && Object(data).call_id === 'tool-1-0',
     );
     expect(started).toHaveLength(1);
+  });
+
+  /** Its dead letter may be redriven besides: a resume that repeated it, too, would make it twice. */
+  test('repeats no call that a person has found not to have happened, without a decision', async () => {
+    const request = 'unmade';
+    await client.runs.start({ agent: 'clerk', request_id: request, query: 'unmade: peer.wait' });
+    await eventually(async () => (await types(request)).includes('ai.tool.started')).toBe(true);
+    await client.cancel(request);
+    await ended(request, 'cancelled');
+    await eventually(async () => (await client.request(request))?.status).toBe('closed');
+    await eventually(async () => (await client.reconcile(request, 'tool-1-0')).outcome).toBe('not_happened');
+    expect(await refusal(client.runs.resume(request))).toMatchObject({
+      code: 'outcome_unknown',
+      detail: expect.stringContaining('tool-1-0 (found not to have happened)') as string,
+    });
+    await client.runs.resume(request, { decisions: { 'tool-1-0': { action: 'skip' } } });
+    await ended(request, 'completed');
   });
 
   test('repeats such a call on request, under a new id, and can be cancelled again', async () => {

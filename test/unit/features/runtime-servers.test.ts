@@ -1,6 +1,7 @@
 /** Definitions of servers that tenants add: what an operator has not allowed is refused, and no message or view has a secret.
  *  Issue 38, point 7: attacks by an administrator of a tenant. */
 import { expect, test } from 'vitest';
+import { tenantPolicy } from '../../../src/config/policy.ts';
 import { runtimeServerRules } from '../../../src/config/runtime-servers.ts';
 import {
   holdsLiterals,
@@ -9,6 +10,7 @@ import {
 } from '../../../src/features/runtime-servers/definition.ts';
 import { createRulesOfTenants } from '../../../src/features/runtime-definitions/tenant-policies.ts';
 import { fileSchema } from '../../../src/config/file-schema.ts';
+import { untilHolds } from '../../support/eventually.ts';
 
 const ENVIRONMENT = {
   CRM_TOKEN: 'value-of-the-token',
@@ -138,4 +140,47 @@ test('the rules of a tenant are at most a second old, and what cannot be read de
   expect(await decided('any')).toBe('deny words/unreadable');
   [now, isAway] = [3_000, true];
   await expect(decided('any')).rejects.toThrow('Redis does not answer');
+});
+
+/** After a change each call that arrives would else read and compile the policies of its tenant. */
+test('calls at once read the rules of their tenant once, and a call decides by none that a joined reading read long before', async () => {
+  let [now, read, revision] = [0, 0, 0];
+  const gates: (() => void)[] = [];
+  const rulesOf = createRulesOfTenants(
+    {
+      revision: async () => String(++revision),
+      all: async () => {
+        read += 1;
+        await new Promise<void>((resolve) => gates.push(resolve));
+        return new Map();
+      },
+    },
+    { rules: [], counters: [], default: 'allow' },
+    () => now,
+  );
+  const open = async (): Promise<void> => {
+    await untilHolds(() => expect(gates).not.toEqual([]));
+    for (const each of gates.splice(0)) each();
+  };
+  const calls = Array.from({ length: 100 }, async () => rulesOf('acme'));
+  await open();
+  await Promise.all(calls);
+  expect(read).toBe(1);
+
+  const other = rulesOf('globex');
+  await untilHolds(() => expect(gates).toHaveLength(1));
+  now = 999;
+  const late = rulesOf('globex');
+  now = 1_000;
+  await open();
+  await other;
+  expect(read).toBe(2);
+  await open();
+  await late;
+  expect(read).toBe(3);
+});
+
+test('a rule of a tenant holds its call for an hour at most, which is its default', () => {
+  const policy = tenantPolicy({ rules: [{ name: 'a', when: 'true', decision: 'ask' }] });
+  expect(policy).toMatchObject({ ok: true, settings: { rules: [{ askMs: 3_600_000 }] } });
 });

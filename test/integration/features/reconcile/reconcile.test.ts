@@ -1,6 +1,10 @@
 /** Answers of `once` tools that are lost: the worker asks a `read` tool of the same server what happened (issue 38, point 5).
  *  It asked at the payments that the server has counted by itself. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_TENANT } from '../../../../src/contract/access/tenant.ts';
+import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
+import { createDeadLetterIndex } from '../../../../src/store/index/dead-letter-index.ts';
+import { keySpace } from '../../../../src/store/keys.ts';
 import { untilHolds } from '../../../support/eventually.ts';
 import { type PaymentArguments, startPaymentServer } from '../../../support/payment-server.ts';
 import { get, post } from '../../../support/public-api.ts';
@@ -240,6 +244,58 @@ describe('a payment whose outcome stayed unknown', () => {
     const { body } = await post<Press>(`${service.url}/v1/requests/blind/directives/pay/reconcile`, {});
     expect(body.code).toBe('bad_request');
     expect(payments.paid('none')).toBe(0);
+  });
+
+  /** Where the API ends between the answer and the settlement, or answers `pending`, the list still has the call. */
+  test('and was found out to have happened is not redriven, although it is still a dead letter', async () => {
+    payments.books(false);
+    await submit({ order: 'listed', find: 'closed' });
+    await ended('listed');
+    await untilHolds(async () => expect(await deadLetters('listed')).toEqual(['pay']));
+    payments.books(true);
+    const connection = await connectRedis(redis.url, 'commands');
+    const dead = createDeadLetterIndex(connection, keySpace(service.prefix));
+    const entries = await dead.page(DEFAULT_TENANT, 0, 1_000);
+    expect((await press('listed')).body.outcome).toBe('happened');
+    expect(await deadLetters('listed')).toEqual([]);
+    for (const entry of entries.filter(({ requestId }) => requestId === 'listed')) await dead.add(entry);
+    await closeRedis(connection);
+    expect(await deadLetters('listed')).toEqual(['pay']);
+
+    const redrive = `${service.url}/v1/dead-letters/redrive`;
+    const named = { directives: [{ request_id: 'listed', id: 'pay' }] };
+    const one = await post<{ refused: { code: string; detail: string }[]; left: number }>(redrive, named);
+    expect(one.body).toMatchObject({ redriven: [], left: 1, refused: [{ code: 'outcome_known' }] });
+    expect(one.body.refused[0]?.detail).toContain('was found to have happened');
+    const all = await post<{ redriven: { from: { request_id: string } }[] }>(redrive, {
+      error_type: 'outcome_unknown',
+    });
+    expect(all.body.redriven.map(({ from }) => from.request_id)).not.toContain('listed');
+    expect(await deadLetters('listed')).toEqual([]);
+    expect(payments.paid('listed')).toBe(1);
+  });
+
+  /** A submitter who knows the key of a call could else say what had happened to it. */
+  test('is not settled by a directive of a submitter that asks the same', async () => {
+    payments.books(false);
+    await submit({ order: 'copied', find: 'closed' });
+    await ended('copied');
+    const asked = await press('copied');
+    expect(asked.body).toMatchObject({ outcome: 'unknown', directive: { id: 'pay.reconcile-1' } });
+    const { body } = await get<{ directive: Record<string, unknown> }>(
+      `${service.url}/v1/requests/copied/directives/pay.reconcile-1`,
+    );
+    payments.books(true);
+    const forged = { ...body.directive, request_id: 'copied', id: 'pay.reconcile-2' };
+    expect((await post(`${service.url}/v1/directives`, forged)).status).toBe(202);
+    await untilHolds(async () =>
+      expect((await signalsOf('copied')).at(-1)?.data['call_id']).toBe('pay.reconcile-2'),
+    );
+    expect(await deadLetters('copied')).toEqual(['pay']);
+    expect((await press('copied')).body).toMatchObject({
+      outcome: 'happened',
+      directive: { id: 'pay.reconcile-3' },
+    });
   });
 
   test('is not settled by an answer that was asked for before the loss', async () => {

@@ -512,6 +512,16 @@ describe('a policy that a tenant adds at runtime', () => {
       'policy.rules[0].when',
     ],
     [
+      {
+        rules: [
+          { name: 'a', when: 'args.a + args.a + args.a + args.a + args.a + args.a == "b"', decision: 'deny' },
+        ],
+      },
+      'policy.rules[0].when',
+    ],
+    // A call that is held for longer would count past the operator's limit of its day.
+    [{ rules: [{ name: 'a', when: 'true', decision: 'ask', ask_ms: 3_600_001 }] }, 'policy.rules[0].ask_ms'],
+    [
       { rules: Array.from({ length: 9 }, (_, at) => ({ name: `r${at}`, when: 'true', decision: 'deny' })) },
       'policy.rules',
     ],
