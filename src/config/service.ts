@@ -163,7 +163,7 @@ function isNetwork(text: string): boolean {
 const httpSchema = z.strictObject({
   trusted_proxies: z.array(networkSchema).max(64).default([]).register(notes, {
     description:
-      'Networks of proxies before the API, in CIDR notation: of a call from them, `X-Forwarded-For` tells the address of the caller, for the limits per address.',
+      'Networks of proxies before the API (CIDR), whose `X-Forwarded-For` counts for limits per address. The proxy must append to it; clients within a trusted network can claim any address.',
     special: '[] = the address of the connection counts',
   }),
 });

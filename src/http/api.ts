@@ -152,12 +152,29 @@ function createApp({ logger, trustedProxies = [] }: ApiOptions): App {
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
     clientErrorHandler: handleClientError,
   }) as App;
+  if (trustedProxies.length > 0) app.addHook('onRequest', leavePortsOut);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
   app.setValidatorCompiler(validateInput);
   // Answers have the contract's own types; checking them again would only cost time.
   app.setSerializerCompiler(() => JSON.stringify);
   return app;
+}
+
+const FORWARDED_FOR = 'x-forwarded-for';
+const WITH_PORT = /^(?:\[(?<six>[0-9a-f:.]{2,45})\]|(?<four>\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/i;
+
+/** Some proxies append the port of the client: one that changes it for each connection would have as many addresses. */
+function leavePortsOut({ raw: { headers } }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  const forwarded = headers[FORWARDED_FOR];
+  if (typeof forwarded === 'string' && forwarded.includes(':'))
+    headers[FORWARDED_FOR] = forwarded.split(',').map(withoutPort).join(',');
+  done();
+}
+
+function withoutPort(entry: string): string {
+  const { six, four } = WITH_PORT.exec(entry.trim())?.groups ?? {};
+  return six ?? four ?? entry;
 }
 
 /**

@@ -452,6 +452,11 @@ describeInBrowser('after a run', () => {
     await question.getByRole('button', { name: 'Answer' }).click();
     await question.getByText('must be a number').waitFor();
     await expectAccessible(page);
+    // Escape loses nothing that is written, wherever the focus is.
+    await question.getByRole('button', { name: 'Decline' }).focus();
+    await page.keyboard.press('Escape');
+    await page.locator(':focus').blur();
+    await page.keyboard.press('Escape');
     await question.getByLabel('Seats').fill('3');
     await question.getByRole('button', { name: 'Answer' }).click();
     await eventually(async () => (await client.request(id))?.status).toBe('closed');

@@ -36,7 +36,12 @@ export function QuestionBox({ requestId, question }: QuestionProps) {
   return (
     <section className="approval" aria-label="Question of a tool">
       <Asked question={question} />
-      <form className="tools-form" noValidate onSubmit={accept}>
+      <form
+        className="tools-form"
+        noValidate
+        onSubmit={accept}
+        data-unsent={(form.isWritten && !answer.isSuccess) || undefined}
+      >
         {isForm && <FormBody form={form} label="Answer as JSON" none="It asks for no values." />}
         {answer.error !== null && <ErrorBanner error={answer.error} />}
         <div className="row">

@@ -40,12 +40,19 @@ function isAbsent(error: Error): boolean {
   return error instanceof Refused && error.problem.status === 404;
 }
 
+/** Whether leaving the page would lose what a person writes. */
+function isWriting(): boolean {
+  const isWithin = document.activeElement?.closest('form') ?? null;
+  return isWithin !== null || document.querySelector('form[data-unsent]') !== null;
+}
+
 /** Closes the step; without one, leaves the request. */
 function useWayBack(): () => void {
   const [step, chooseStep] = useUrlState('step');
   const { history, navigate } = useRouter();
   const canGoBack = useCanGoBack();
   return () => {
+    if (isWriting()) return;
     if (step !== '') chooseStep('');
     else if (canGoBack) history.back();
     else void navigate({ to: '/requests' });

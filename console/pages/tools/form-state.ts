@@ -13,6 +13,8 @@ export interface FormState {
   readonly values: Values;
   /** null: the fields are shown. */
   readonly json: string | null;
+  /** Whether a person has written in it. */
+  readonly isWritten: boolean;
   readonly faults: readonly FieldFault[];
   setFaults(faults: readonly FieldFault[]): void;
   write(name: string, written: Written | undefined): void;
@@ -31,6 +33,7 @@ export function useFormState(schema: unknown, first: Record<string, unknown> | n
   const isWhole = made === null || (first !== null && unknownMembers(first, fields).length > 0);
   const [values, setValues] = useState<Values>(() => writtenOf(fields, isWhole ? {} : (first ?? {})));
   const [json, setJson] = useState<string | null>(isWhole ? JSON.stringify(first ?? {}, null, 2) : null);
+  const [isWritten, setWritten] = useState(false);
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
 
   return {
@@ -38,10 +41,17 @@ export function useFormState(schema: unknown, first: Record<string, unknown> | n
     hasForm: made !== null,
     values,
     json,
+    isWritten,
     faults,
     setFaults,
-    write: (name, written) => setValues((old) => withMember(old, name, written)),
-    writeJson: setJson,
+    write(name, written) {
+      setWritten(true);
+      setValues((old) => withMember(old, name, written));
+    },
+    writeJson(text) {
+      setWritten(true);
+      setJson(text);
+    },
     toJson() {
       const { value, faults: found } = readForm(fields, values);
       // A field that nobody has filled in is no reason to stay; text that is no number is.

@@ -19,7 +19,8 @@ import type { JsonObject, RunSpec, Transition } from './transition.ts';
 
 export interface BeginningParts extends BrokenRunParts {
   agents: Agents;
-  toolsOf: (agent: AgentDefinition, tenant: string) => Promise<ListedTool[]>;
+  /** null: the engine stops before the tools are known. */
+  toolsOf: (agent: AgentDefinition, tenant: string) => Promise<ListedTool[] | null>;
   conversations: ConversationJournal;
   runs: RunJournal;
   /** Asks another run to end in favour of this one. */
@@ -28,7 +29,7 @@ export interface BeginningParts extends BrokenRunParts {
 
 export type Beginning =
   | { kind: 'begun' | 'refused'; spec: RunSpec; transition: Transition }
-  /** Waits for its place in the conversation; checked again at the latest then, ms since the epoch. */
+  /** Waits for its place in the conversation, or for another engine; checked again at the latest then, ms since the epoch. */
   | { kind: 'waiting'; until: number };
 
 export async function begin(parts: BeginningParts, run: StoredRun): Promise<Beginning> {
@@ -74,7 +75,9 @@ async function begun(
   agent: AgentDefinition,
   spec: RunSpec,
 ): Promise<Beginning> {
-  const setup = { agent, tools: await parts.toolsOf(agent, tenantOf(run.requestId)) };
+  const tools = await parts.toolsOf(agent, tenantOf(run.requestId));
+  if (tools === null) return { kind: 'waiting', until: run.now };
+  const setup = { agent, tools };
   const begin = (): Transition => parts.core.begin(spec, setup, run.now);
   return { kind: 'begun', spec, transition: guarded(parts, run, begin, (end) => end) };
 }

@@ -52,10 +52,16 @@ if known ~= '' and failed ~= '' then
   return serve(tonumber(known))
 end
 if known ~= '' and how ~= 'fresh' then
-  -- A client that has lost an answer has not acted on it.
-  local is_lost = how == 'retry' and get('cursor') == known and get('u:' .. known) == ''
+  -- A client that has lost an answer has not acted on it. An answer that was never noted was never given whole.
+  local is_lost = how == 'retry' and (redis.call('HEXISTS', STATE, 'q:' .. known) == 0
+    or get('cursor') == known and get('u:' .. known) == '')
   if get('n:' .. known) == '0' and not is_lost and ARGV[7] == '' and get('s:' .. known) == get('pass') then
+    local is_branch = how == 'retry' and get('branch') ~= ''
     begin_pass()
+    -- The retry may belong to the branch that is under way: as another start it would repeat the calls of the record.
+    if is_branch then
+      set('branch', get('pass'))
+    end
   end
   return serve(tonumber(known))
 end

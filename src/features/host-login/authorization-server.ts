@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { digestOf } from '../../http/access/key-text.ts';
 import { KEY_MARK } from '../../contract/access/access.ts';
+import { asError } from '../../platform/lifecycle.ts';
 import { isRedisAway, whyAway } from '../../platform/redis/unavailable.ts';
 import { createDocumentFetch, type DocumentRules } from './client-metadata.ts';
 import { accountEnd, type Holders } from './holder.ts';
@@ -96,16 +97,26 @@ async function load(parts: ServerParts): Promise<LoadedServer> {
   provider.use(async (context, next) => {
     await next();
     const rotated = context.oidc?.entities.RotatedRefreshToken;
-    // Before the answer: until then the host cannot have it, and may ask again.
-    if (rotated !== undefined && context.status === OK) await parts.records.answered(rotated.jti);
+    if (rotated === undefined || context.status !== OK) return;
+    try {
+      // Before the answer: until then the host cannot have it, and may ask again.
+      await parts.records.answered(rotated.jti);
+    } catch (error) {
+      if (!isRedisAway(error)) parts.onError(asError(error));
+      Object.assign(context, unavailable(error));
+    }
   });
   provider.on('server_error', (context, error) => {
     if (!isRedisAway(error)) return parts.onError(error);
-    if (context.status !== SERVER_ERROR) return;
-    context.status = 503;
-    context.body = { error: 'temporarily_unavailable', error_description: whyAway(error) };
+    if (context.status === SERVER_ERROR) Object.assign(context, unavailable(error));
   });
   return { provider, answer: provider.callback() };
+}
+
+/** The answer where a host may try again later. */
+function unavailable(error: unknown): { status: number; body: object } {
+  const why = isRedisAway(error) ? whyAway(asError(error)) : 'the service could not note the answer';
+  return { status: 503, body: { error: 'temporarily_unavailable', error_description: why } };
 }
 
 type Library = typeof import('oidc-provider');

@@ -43,7 +43,8 @@ export function createEngineRole(
   const { lockMs, onError } = options;
   const handOver = createHandOver({ listening, publishing: connection, onError }, keys);
   const offering = { handOver, leaseMs: lockMs, owesStart: false, keyPrefix: keys.prefix };
-  const turn = turnOf(store, options);
+  const stopping = new AbortController();
+  const turn = turnOf(store, options, stopping.signal);
   const engine = createEngine({ ...consuming, connection, prefix: keys.prefix, turn, offering });
   return {
     ...engine,
@@ -52,6 +53,7 @@ export function createEngineRole(
       await engine.start();
     },
     async stop() {
+      stopping.abort();
       await engine.stop();
       await handOver.stop();
     },
@@ -69,11 +71,14 @@ function runStoreOf({ runs, payloads }: Store['records'], payloadKeys: PayloadKe
 function turnOf(
   store: Store,
   { core, preparer, requestBytes, logger, payloadKeys = NO_KEYS }: EngineRoleOptions,
+  stop: AbortSignal,
 ): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, later } = records;
   const { entrance, canceller, waker, notes, callNotice } = queue;
-  const { agents, toolsOf } = catalog;
+  const { agents } = catalog;
+  const toolsOf: TurnParts['beginning']['toolsOf'] = async (agent, tenant) =>
+    catalog.toolsOf(agent, tenant, stop);
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
   const interrupt = async (requestId: string, reason: string): Promise<void> =>
     void (await notifier.cancel(requestId, reason));

@@ -63,7 +63,7 @@ export function knownAgents(
 }
 
 export interface AgentToolsTiming {
-  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 20 000, since a first `npx` downloads its server. */
+  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
   /** Milliseconds between two reads. Default: 200. */
   readonly pollMs?: number;
@@ -71,20 +71,25 @@ export interface AgentToolsTiming {
 
 /**
  * The tools that an agent of a tenant may use, by name, without servers that no worker serves any more. A run keeps this list to
- * its end, so it waits for a server that is about to be listed for the first time.
+ * its end, so it waits for a server that is about to be listed for the first time. null: `stop` has ended the wait.
  */
 export function agentTools(
   catalog: Pick<ToolCatalog, 'read'>,
-  { patienceMs = 20_000, pollMs = 200 }: AgentToolsTiming = {},
-): (agent: Pick<AgentDefinition, 'tools'>, tenant?: string) => Promise<ListedTool[]> {
+  { patienceMs = 10_000, pollMs = 200 }: AgentToolsTiming = {},
+): (
+  agent: Pick<AgentDefinition, 'tools'>,
+  tenant?: string,
+  stop?: AbortSignal,
+) => Promise<ListedTool[] | null> {
   const listed = recent(() => catalog.read());
-  return async ({ tools: patterns }, tenant = DEFAULT_TENANT) => {
+  return async ({ tools: patterns }, tenant = DEFAULT_TENANT, stop) => {
     if (patterns.length === 0) return [];
     const until = performance.now() + patienceMs;
     const read = async () => entriesFor(await listed.recheck(), tenant);
     let entries = await read();
     while (entries.some((entry) => isAwaited(entry, patterns)) && performance.now() < until) {
-      await wait(pollMs);
+      await wait(pollMs, undefined, { signal: stop }).catch(() => {});
+      if (stop?.aborted === true) return null;
       entries = await read();
     }
     return entries

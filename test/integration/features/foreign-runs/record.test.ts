@@ -322,6 +322,36 @@ test('a retry of the first call, after calls that it asked for, is another start
   expect(await it.calls.read('order', null)).toMatchObject({ passes: 2, branched: true });
 });
 
+test('a retry of the first call whose answer was never noted, beside a parallel call, begins no pass', async () => {
+  await using it = await openRuns();
+  const charge: Asked = ['charge', { order: 4711 }];
+  const headers = { 'x-stainless-retry-count': '1' };
+  await it.turns.turnFor('order', it.call(TASK), {}, null, null);
+  await it.turn([{ role: 'user', content: 'Name this chat.' }]);
+  await it.turn(TASK, [charge], { headers });
+  expect(await it.tool(charge)).toMatch(/\.t1\.c0$/);
+  await it.turn([...TASK, answer('charged')], [charge]);
+  expect(await it.tool(charge)).toMatch(/\.t3\.c0$/);
+  expect(await it.calls.read('order', null)).toMatchObject({ passes: 1, branched: false });
+  expect(it.log).toEqual([]);
+});
+
+test('a retry of the first call in a branch stays in a branch: it repeats no once call of the record', async () => {
+  await using it = await openRuns();
+  const charge: Asked = ['charge', { order: 4711 }];
+  const headers = { 'x-stainless-retry-count': '1' };
+  await it.turn(TASK, [['look', {}]]);
+  await it.turn([...TASK, answer('looked')], [charge]);
+  const happened = await it.tool(charge);
+  // The program starts again, with a parallel call that the record does not have.
+  await it.turn(TASK, [['look', {}]]);
+  await it.turn([{ role: 'user', content: 'Name this chat.' }]);
+  await it.turn(TASK, [['look', {}]], { headers });
+  await it.turn([...TASK, answer('looked')], [charge]);
+  await it.turn([...TASK, answer('looked'), answer('charged')], [charge]);
+  expect(await it.tool(charge)).toBe(happened);
+});
+
 // Issue 37, C13: @anthropic-ai/claude-agent-sdk 0.3.332 sends its surroundings, which end with the date, as a message of the role `system`
 // after the task, and older ones in a reminder within it.
 test('the date of the Claude Agent SDK makes no other call; a change beside it is a branch of the same task', async () => {

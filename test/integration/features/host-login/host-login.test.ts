@@ -24,6 +24,7 @@ import {
 import { createDocumentFetch } from '../../../../src/features/host-login/client-metadata.ts';
 import { PrivateAddress } from '../../../../src/platform/bounds/outgoing-request.ts';
 import { createStranger, startOidcScene } from '../../../support/oidc.ts';
+import { startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { freePort, spawnNode } from '../../../support/process.ts';
 import { programOf } from '../../../support/program.ts';
 import { startService } from '../../../support/running-service.ts';
@@ -170,6 +171,31 @@ describe('a host', () => {
   });
 
   // A stranger who floods the place of tokens would else end the logins of all hosts.
+  test('is answered 503 where Redis is away at the end of its renewal, and renews with the same token later', async () => {
+    await using proxy = await startFaultyProxy(Number(new URL(redis.url).port));
+    await using behind = await startHostService(`redis://127.0.0.1:${proxy.port}`);
+    const { held } = await loggedIn(behind.url, (await behind.key()).key);
+    const renew = async (): Promise<Response> =>
+      fetch(`${behind.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'refresh_token',
+          client_id: held.client?.client_id ?? '',
+          refresh_token: held.tokens?.refresh_token ?? '',
+        }),
+      });
+    // The note of the answer, in the protocol of Redis: a key, then an instant of 13 digits.
+    proxy.cutAt(':answered\r\n$13\r\n', 1_000);
+    const refused = await renew();
+    expect([refused.status, await refused.json()]).toEqual([
+      503,
+      { error: 'temporarily_unavailable', error_description: 'Redis is unreachable' },
+    ]);
+    expect(proxy.cuts).toBeGreaterThan(0);
+    proxy.cutAt('', 0);
+    await eventually(async () => (await renew()).status).toBe(200);
+  });
+
   test('renews while strangers have used up the calls of a minute, also from a page', async () => {
     const host = await loggedIn(service.url, (await service.key()).key);
     const direct = new Redis(redis.url);
@@ -534,11 +560,19 @@ describe('a host that is described by a document', () => {
       ).status;
     const trusting = { http: { trusted_proxies: ['127.0.0.0/8'] } };
     await using behind = await startHostService(redis.url, {}, trusting);
-    const flooded = async (url: string): Promise<number[]> => {
-      for (let call = 0; call < 30; call += 1) await statusFrom(url, '203.0.113.7');
-      return [await statusFrom(url, '203.0.113.7'), await statusFrom(url, '203.0.113.9')];
+    const flooded = async (
+      url: string,
+      from = '203.0.113.7',
+      port = (_call: number) => '',
+    ): Promise<number[]> => {
+      for (let call = 0; call < 30; call += 1) await statusFrom(url, from + port(call));
+      return [await statusFrom(url, from + port(30)), await statusFrom(url, '203.0.113.9')];
     };
     expect(await flooded(behind.url)).toEqual([429, 201]);
+    // Azure's gateways append the port of the client as well.
+    const port = (call: number): string => `:${5_000 + call}`;
+    expect(await flooded(behind.url, '1.1.1.1, 203.0.113.8', port)).toEqual([429, 201]);
+    expect(await flooded(behind.url, '[2001:db8::7]', port)).toEqual([429, 201]);
     await using direct = await startHostService(redis.url);
     expect(await flooded(direct.url)).toEqual([429, 429]);
   });

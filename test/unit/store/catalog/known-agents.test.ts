@@ -24,7 +24,7 @@ async function named(patterns: string[], ...catalogs: CatalogEntry[][]) {
     return (left.length > 1 ? left.shift() : left[0]) ?? [];
   };
   const tools = await agentTools({ read }, { patienceMs: 500, pollMs: 110 })({ tools: patterns });
-  return { names: tools.map(({ name }) => name), reads };
+  return { names: (tools ?? []).map(({ name }) => name), reads };
 }
 
 const ready = [entry('mail', 'ready', 'send', 'read'), entry('files', 'ready', 'read', 'write')];
@@ -76,6 +76,17 @@ test('no server is waited for without a limit', async () => {
   expect((await named(['*'], [entry('mail', 'connecting')])).names).toEqual([]);
 });
 
+// The wait is a turn of the engine: its stop would else last as long.
+test('a stop ends the wait for a server, without tools that a run could begin with', async () => {
+  const stopping = new AbortController();
+  const read = async (): Promise<CatalogEntry[]> => {
+    setImmediate(() => stopping.abort());
+    return [entry('mail', 'connecting')];
+  };
+  const patient = agentTools({ read }, { patienceMs: 60_000, pollMs: 60_000 });
+  expect(await patient({ tools: ['*'] }, undefined, stopping.signal)).toBeNull();
+});
+
 // Issue 38, point 7: an agent that names the server of another tenant gets nothing of it.
 test('an agent gets the servers of all and those of its own tenant, whose names a file wins', async () => {
   const ofTenant = (tenant: string, ...given: Parameters<typeof entry>): CatalogEntry => {
@@ -88,9 +99,9 @@ test('an agent gets the servers of all and those of its own tenant, whose names 
     ofTenant('acme', 'mail', 'ready', 'steal'),
     ofTenant('default', 'ours', 'ready', 'look'),
   ];
-  const names = async (tenant: string, ...tools: string[]): Promise<string[]> => {
+  const names = async (tenant: string, ...tools: string[]): Promise<string[] | undefined> => {
     const listed = await agentTools({ read: async () => entries })({ tools }, tenant);
-    return listed.map(({ name }) => name);
+    return listed?.map(({ name }) => name);
   };
   expect(await names('acme', '*')).toEqual(['crm.find', 'mail.send']);
   expect(await names('globex', 'crm.*', 'acme~crm.*', 'mail.*')).toEqual(['mail.send']);
