@@ -79,3 +79,31 @@ test('queued work is withdrawn at once, results of running work are ignored, and
   slowMayEnd.resolve();
   await endedAs('slow').toMatchObject({ data: { result: { ok: true } } });
 });
+
+// The wait holds a place of the engine; a run that began with the tools listed so far would lack the others to its end.
+test('an engine that stops while a run waits for its server leaves the run, unbegun, to another engine', async () => {
+  await using engines = await openEngineTest(redis.url);
+  const catalog = createToolCatalog(engines.connection, engines.keys);
+  const entry = { server: 'late', tools: [], updatedAt: Date.now() };
+  await catalog.publish({ ...entry, status: 'connecting' });
+  const read = Promise.withResolvers<void>();
+  const first = await engines.startEngine({
+    runsOf: (runs) => ({
+      ...runs,
+      read: async (...asked) => runs.read(...asked).finally(read.resolve),
+    }),
+  });
+  await engines.startWorker(async ({ tool_name }) => ({ result: okResult(tool_name) }));
+  const { request_id } = await engines.client.start({ agent: 'scripted', query: 'q' });
+  await read.promise;
+  const stoppedAt = performance.now();
+  await first.stop();
+  expect(performance.now() - stoppedAt, 'a wait outlasts the 10 s in which an engine drains').toBeLessThan(
+    9_000,
+  );
+  expect((await engines.log(request_id)).map(({ type }) => type)).not.toContain('ai.request.started');
+  expect(engines.errors).toEqual([]);
+  await catalog.publish({ ...entry, status: 'ready' });
+  await engines.startEngine();
+  expect((await engines.ended(request_id)).map(({ type }) => type)).toContain('ai.request.started');
+});
