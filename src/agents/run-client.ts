@@ -60,7 +60,8 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** The limit of `RunJournalOptions`. */
   requestBytes: number;
-  /** Part of `ResumeParts`. */
+  /** Parts of `ResumeParts`. */
+  dead: ResumeParts['dead'];
   found?: ResumeParts['found'];
   /** Part of `RunRepeatParts`. */
   archived?: FindArchived | undefined;

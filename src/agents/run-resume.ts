@@ -12,6 +12,7 @@ import { noticeAnnouncement } from '../directives/sweep/notice.ts';
 import { type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
+import type { DeadLetterIndex } from '../store/index/dead-letter-index.ts';
 import type { Journal } from '../store/request/journal.ts';
 import type { ResumeVerdict, RunJournal } from '../store/run/run-journal.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
@@ -30,6 +31,8 @@ export interface ResumeParts {
   entrance: Entrance;
   /** Finding of a person about a call of unknown outcome; null: none. Default: none. */
   found?: ((requestId: string, id: string) => Promise<FoundOutcome | null>) | undefined;
+  /** The list of failed directives: a call about which the resume has a decision leaves it, so that no redrive makes it besides. */
+  dead: Pick<DeadLetterIndex, 'add' | 'remove'>;
   /** Throws `DirectiveRefused` (`service_full`). */
   requireMemory(requestId?: string): Promise<void>;
   /** The most bytes of a request, for the refusal that names them. */
@@ -60,36 +63,66 @@ export function createResume(parts: ResumeParts): Resume {
     if ((await parts.runs.isSealed(requestId)) === true) throw notResumable(requestId, SEALED);
     await parts.requireMemory(requestId);
     const interrupted = run.document === null ? null : interruptionOf(run.document);
-    const found = interrupted === null ? {} : await check(parts, requestId, body, interrupted);
-    const verdict = await reopen(parts, { run, body, found, name, interrupted });
+    const { found, calls } =
+      interrupted === null ? NOTHING_OPEN : await check(parts, requestId, body, interrupted);
+    const verdict = await delisted(parts.dead, calls, async () =>
+      reopen(parts, { run, body, found, name, interrupted }),
+    );
     return answerTo(parts, run, verdict);
   }
 
   return (requestId, body, options) => whileAvailable(() => resume(requestId, body, options));
 }
 
-/** Throws `DirectiveRefused`. Resolves with the decisions that follow from what was found out. */
+/** Takes the calls off the list first: a process that dies in between leaves one that a resume repeats to no redrive. */
+async function delisted(
+  dead: ResumeParts['dead'],
+  calls: readonly UnknownCall[],
+  work: () => Promise<ResumeVerdict>,
+): Promise<ResumeVerdict> {
+  const listed: DeadCall[] = [];
+  for (const { entry } of calls) if (await dead.remove(entry)) listed.push(entry);
+  let verdict: ResumeVerdict | undefined;
+  try {
+    verdict = await work();
+    return verdict;
+  } finally {
+    if (verdict?.kind !== 'resumed') for (const entry of listed) await dead.add(entry);
+  }
+}
+
+/** The calls of unknown outcome, and the decisions that follow from what was found out about them. */
+interface Checked {
+  found: Decisions;
+  calls: readonly UnknownCall[];
+}
+
+const NOTHING_OPEN: Checked = { found: {}, calls: [] };
+
+/** Throws `DirectiveRefused`. */
 async function check(
   parts: ResumeParts,
   requestId: string,
   { overrides, decisions }: ResumeBody,
   { agent, calls }: InterruptedRun,
-): Promise<Decisions> {
+): Promise<Checked> {
   const errors = looserLimits(agent, overrides);
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
   const ends = await Promise.all(calls.map(async (id) => endOf(parts, requestId, id)));
-  const open = ends.filter((end) => end !== null && !Object.hasOwn(decisions, end.id)) as UnknownCall[];
+  const unknown = ends.filter((end) => end !== null);
+  const open = unknown.filter(({ id }) => !Object.hasOwn(decisions, id));
   const found = new Map(
     await Promise.all(open.map(async ({ id }) => [id, await parts.found?.(requestId, id)] as const)),
   );
   const decided = open.flatMap(({ id }) => decisionOf(id, found.get(id)));
-  if (decided.length === open.length) return Object.fromEntries(decided);
+  if (decided.length === open.length) return { found: Object.fromEntries(decided), calls: unknown };
   const undecided = open.filter(({ id }) => found.get(id)?.kind !== 'happened');
   const named = undecided
     .map(({ id }) => (found.get(id) ? `${id} (found not to have happened)` : id))
     .join(', ');
   const detail = `it is unknown whether these calls of request "${ownId(requestId)}" have acted: ${named}; decide for each: repeat, done or skip`;
-  throw new DirectiveRefused(problem('outcome_unknown', { detail, calls: undecided }));
+  const shown = undecided.map(({ entry: _entry, ...call }) => call);
+  throw new DirectiveRefused(problem('outcome_unknown', { detail, calls: shown }));
 }
 
 type Decisions = ResumeBody['decisions'];
@@ -99,10 +132,14 @@ function decisionOf(id: string, found: FoundOutcome | null | undefined): [string
   return found?.kind === 'happened' ? [[id, { action: 'done', result: found.result }]] : [];
 }
 
+type DeadCall = Parameters<DeadLetterIndex['remove']>[0];
+
 interface UnknownCall {
   id: string;
   tool_name: string | null;
   message: string;
+  /** As the list of failed directives has it. */
+  entry: DeadCall;
 }
 
 /** A call of unknown outcome; null: its outcome is known. One that is still being cancelled has none yet. */
@@ -116,7 +153,8 @@ async function endOf({ journal }: ResumeParts, requestId: string, id: string): P
   const { data } = signal;
   if (data.result.ok || !isUnknown(data.result)) return null;
   const tool_name = 'tool_name' in data ? data.tool_name : null;
-  return { id, tool_name, message: data.result.error.message };
+  const { type: errorType, message } = data.result.error;
+  return { id, tool_name, message, entry: { requestId, id, lane: record.lane, errorType } };
 }
 
 interface Reopening {

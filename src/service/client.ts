@@ -211,10 +211,11 @@ function runsOf(
   }: Pick<ClientOptions, 'requestBytes' | 'caller' | 'archived'> & Pick<ResumeParts, 'found'>,
 ): ClientRuns {
   const { spans, limitsOf } = store;
-  const { runs, journal } = store.records;
+  const { runs, journal, dead } = store.records;
   return createRunClient({
     runs,
     journal,
+    dead,
     entrance: store.queue.entrance,
     log: journal.log,
     store: createRunStore(runs),

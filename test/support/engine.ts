@@ -132,6 +132,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     return createRunClient({
       runs,
       journal: records.journal,
+      dead: records.dead,
       entrance,
       log: records.journal.log,
       store: createRunStore(runs),

@@ -8,6 +8,9 @@ import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { json, startProvider } from '../../support/provider-server.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
+import { closeRedis, connectRedis } from '../../../src/platform/redis/connection.ts';
+import { createDeadLetterIndex } from '../../../src/store/index/dead-letter-index.ts';
+import { keySpace } from '../../../src/store/keys.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
@@ -296,7 +299,15 @@ describe('a run that was cancelled', () => {
     await eventually(async () => (await types(request)).includes('ai.tool.started')).toBe(true);
     await client.cancel(request);
     await eventually(async () => (await client.request(request))?.status).toBe('closed');
+    // As one is listed that the run had not read when it ended: a redrive of all failed calls would make it a third time.
+    const connection = connectRedis(redis.url, 'commands');
+    const dead = createDeadLetterIndex(connection, keySpace(service.prefix));
+    await dead.add({ requestId: request, id: 'tool-1-0', lane: 'tool.peer', errorType: 'cancelled' });
+    const listed = async () => (await client.deadLetters({ lane: 'tool.peer' })).dead_letters.length;
+    expect(await listed()).toBe(1);
     await client.runs.resume(request, { decisions: { 'tool-1-0': { action: 'repeat' } } });
+    expect(await listed()).toBe(0);
+    await closeRedis(connection);
     await eventually(
       async () => (await types(request)).filter((type) => type === 'ai.tool.started').length,
     ).toBe(2);
