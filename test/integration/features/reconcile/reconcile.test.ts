@@ -253,7 +253,7 @@ describe('a payment whose outcome stayed unknown', () => {
     await ended('listed');
     await untilHolds(async () => expect(await deadLetters('listed')).toEqual(['pay']));
     payments.books(true);
-    const connection = await connectRedis(redis.url, 'commands');
+    const connection = connectRedis(redis.url, 'commands');
     const dead = createDeadLetterIndex(connection, keySpace(service.prefix));
     const entries = await dead.page(DEFAULT_TENANT, 0, 1_000);
     expect((await press('listed')).body.outcome).toBe('happened');
