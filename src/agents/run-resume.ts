@@ -74,7 +74,10 @@ export function createResume(parts: ResumeParts): Resume {
   return (requestId, body, options) => whileAvailable(() => resume(requestId, body, options));
 }
 
-/** Takes the calls off the list first: a process that dies in between leaves one that a resume repeats to no redrive. */
+/**
+ * Takes the calls off the list before the run is reopened: where the process dies, or the answer of Redis is lost, no redrive repeats a call
+ * that the resume repeats. A refused resume lists them again.
+ */
 async function delisted(
   dead: ResumeParts['dead'],
   calls: readonly UnknownCall[],
@@ -82,13 +85,10 @@ async function delisted(
 ): Promise<ResumeVerdict> {
   const listed: DeadCall[] = [];
   for (const { entry } of calls) if (await dead.remove(entry)) listed.push(entry);
-  let verdict: ResumeVerdict | undefined;
-  try {
-    verdict = await work();
-    return verdict;
-  } finally {
-    if (verdict?.kind !== 'resumed') for (const entry of listed) await dead.add(entry);
-  }
+  const verdict = await work();
+  const isResumed = verdict.kind === 'resumed' || verdict.kind === 'existing';
+  if (!isResumed) for (const entry of listed) await dead.add(entry);
+  return verdict;
 }
 
 /** The calls of unknown outcome, and the decisions that follow from what was found out about them. */
