@@ -21,6 +21,7 @@ const TASKS = {
   'test:agents': { program: ['test/agents/main.ts'], redisServer: 'always' },
   'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
   'test:flow': { program: ['test/flow/main.ts'], redisServer: 'always' },
+  'test:kills': { program: ['scripts/test.ts', '--kills'], redisServer: 'always' },
   'test:leftovers': { program: ['test/leftovers/main.ts'], redisServer: 'always' },
   'test:neighbours': { program: ['test/neighbours/main.ts'], redisServer: 'always' },
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },

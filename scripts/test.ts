@@ -1,4 +1,5 @@
-/** `npm test`: the checks and every test; ends with the line `N passed, N failed`. With arguments: only those tests.
+/** `npm test`: the checks and every test; ends with the line `N passed, N failed`. With arguments: only those tests; `--kills`: those of
+ *  one kind of kill each, whose place the short chaos run takes otherwise.
  *  It must count a failed check, or an interrupted test run, as failed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,10 +21,11 @@ interface Report {
   readonly numFailedTests: number;
 }
 
-/** Long ones: `npm run test:console` and `npm run test:clients` have them. */
+/** Long ones: `npm run test:console`, `npm run test:clients` and `npm run test:redis` have them. */
 const OF_THEIR_OWN = [
   'test/clients/go.test.ts',
   'test/clients/python.test.ts',
+  'test/console/frame.test.ts',
   'test/console/going-on.test.ts',
   'test/console/inbox.test.ts',
   'test/console/request.test.ts',
@@ -33,6 +35,23 @@ const OF_THEIR_OWN = [
   'test/console/phone.test.ts',
   'test/console/schedules.test.ts',
   'test/console/spend.test.ts',
+  'test/integration/platform/redis/sentinel.test.ts',
+];
+
+/** Each kills or stops one kind of process around one kind of work. The chaos run does all of it at once, and its judge expects the same. */
+const KILLS = [
+  'test/e2e/flow-killed.test.ts',
+  'test/e2e/questions-outlive.test.ts',
+  'test/e2e/redis-killed.test.ts',
+  'test/e2e/rolling-restart.test.ts',
+  'test/e2e/run-restart.test.ts',
+  'test/e2e/schedules-killed.test.ts',
+  'test/e2e/stream-worker-killed.test.ts',
+  'test/e2e/webhooks-killed.test.ts',
+  'test/e2e/worker-killed.test.ts',
+  'test/e2e/worker-stopped.test.ts',
+  'test/integration/platform/redis/later-kills.test.ts',
+  'test/integration/platform/redis/once-kills.test.ts',
 ];
 
 /** What runs once more on the minor version of BullMQ before the own one. */
@@ -41,7 +60,7 @@ const ON_PREVIOUS_BULLMQ = ['test/integration/queue/lane-loop.test.ts'];
 const only = process.argv.slice(2);
 // Before the tests: several would build them at the same time.
 for (const ensure of [ensureConsole, ensureDocs]) ensure(process.cwd(), process.execPath, process.env);
-const counts = only.length === 0 ? await runAll() : [await runTests(only, {})];
+const counts = only.length === 0 ? await runAll() : [await runTests(only[0] === '--kills' ? KILLS : only, {})];
 const sum = (of: keyof Count): number => counts.reduce((total, count) => total + count[of], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;
@@ -51,7 +70,7 @@ async function runAll(): Promise<Count[]> {
   const program = await writeTestProgram();
   const said: string[] = [];
   const print = (text: string): void => void said.push(text);
-  const others = OF_THEIR_OWN.map((file) => `--exclude=${file}`);
+  const others = [...OF_THEIR_OWN, ...KILLS].map((file) => `--exclude=${file}`);
   const all = await Promise.all([
     runChecks(CHECKS, { atOnce: 1, aside: true, print }),
     runTests(others, { ADJUTANT_TEST_PROGRAM: program, ADJUTANT_TEST_POINTS: 'few' }),

@@ -17,7 +17,6 @@ const REFUND_MS = 1_500;
 
 /** OpenAI's SDK alone. */
 const start = (await starterOf(exampleOf('openai.ts'))) as StartAgent;
-const FRAMEWORKS = ['openai-agents.ts', 'openai_agents.py'].map(exampleOf);
 
 /** Each turn was paid for once; the two equal refunds that the first turn asks for are two. */
 const ONCE = { asked: [1, 1, 1], refunds: [2, 1], isUnknown: false };
@@ -68,27 +67,3 @@ test('the worker is killed during a refund: the outcome is unknown, the model re
   const { body: view } = await get(`${api.url}/v1/runs/${RUN}`);
   expect(view).toMatchObject({ passes: 2, tool_calls: 3 });
 });
-
-test('agents of frameworks, each killed twice during its refunds, pay for nothing twice and refund nothing twice', async () => {
-  await using it = await startForeignAgents(REFUND_MS);
-  const [api] = await Promise.all([it.installation.start('api'), it.installation.start('worker')]);
-  await untilRefundIsListed(api.url);
-  const killed = FRAMEWORKS.map(async (example) => {
-    const startFramework = await starterOf(example);
-    // There is no Python on this machine.
-    if (startFramework === null) return;
-    const run = example.name.replaceAll(/[._]/g, '-');
-    for (const [label, count] of [
-      ['A', 2],
-      ['B', 1],
-    ] as const) {
-      const agent = startFramework(api.url, run);
-      await it.untilRefunded(run, label, count);
-      await agent.kill9();
-    }
-    const last = startFramework(api.url, run);
-    expect(await last.waitForLine(/^answer/)).toBe(`answer: ${ANSWER}`);
-    expect(it.counted(run), example.name).toEqual(ONCE);
-  });
-  await Promise.all(killed);
-}, 300_000);
