@@ -51,7 +51,8 @@ const withoutUnusedSchemas = {
 };
 
 /** Operations without a method of the client. */
-const OF_OTHERS = /^ {2}(?:readSession|signIn|signOut|health|readiness|metrics|openapi): \{.*\},$/gm;
+const OF_OTHERS =
+  /^ {2}(?:takeWork|holdWork|endWork|readSession|signIn|signOut|health|readiness|metrics|openapi): \{.*\},$/gm;
 
 /** Takes out of the table of routes the rows and the members that only the service reads. */
 const withoutScopes = {

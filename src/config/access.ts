@@ -100,8 +100,8 @@ const oidcSchema = z.strictObject({
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const LONGEST_TOKEN_MS = 10 * 60 * 1_000;
-/** An administrator's rights are not for a host that reads what strangers write. */
-const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+/** The rights of administrators and workers are not for a host that reads what strangers write. */
+const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'work');
 
 /** Scheme, host and port of this service as others see it. */
 function publicUrl() {

@@ -9,10 +9,10 @@ import { tenantSchema } from './tenant-name.ts';
 
 /**
  * `submit`: directives, runs, and input to runs. `read`: requests, listings, metrics. `cancel`. `decide`: approvals and answers to
- * questions. `redrive`: dead letters. `admin`: keys, the audit, and which workers take work; who has it
- * can make a key for everything.
+ * questions. `redrive`: dead letters. `work`: the work of remote directive types of all tenants. `admin`: keys, the audit, and which
+ * workers take work; who has it can make a key for everything.
  */
-export const SCOPES = ['submit', 'read', 'cancel', 'decide', 'redrive', 'admin'] as const;
+export const SCOPES = ['submit', 'read', 'cancel', 'decide', 'redrive', 'work', 'admin'] as const;
 
 /** Schema of a scope. */
 export const scopeSchema = z.enum(SCOPES);
