@@ -2,6 +2,7 @@
 // Must never accept an address of keys that others on the way can change.
 import * as z from 'zod';
 import { SCOPES } from '../contract/access/access.ts';
+import { isOrigin } from './http-url.ts';
 import { notes } from './notes.ts';
 
 /** http only to this machine. */
@@ -34,11 +35,6 @@ const jwtSchema = z.strictObject({
 });
 
 const LONGEST_SESSION_MS = 12 * 60 * 60 * 1_000;
-
-/** Scheme, host and port alone. */
-function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
-}
 
 const oidcSchema = z.strictObject({
   issuer: z

@@ -106,6 +106,7 @@ export const CALLS = {
   'keys.create': { method: 'POST', path: '/v1/keys', scope: 'admin', content: 'list' },
   'keys.revoke': { method: 'DELETE', path: '/v1/keys/:key_id', scope: 'admin', content: 'query' },
   'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
+  'keys.viewToken': { method: 'POST', path: `${REQUEST}/token`, scope: 'read', content: 'small' },
   'keys.logins': { method: 'GET', path: '/v1/logins', scope: 'submit' },
   'keys.forgetLogin': { method: 'DELETE', path: '/v1/logins/:server_name', scope: 'submit' },
 } as const satisfies Record<string, Route>;

@@ -117,7 +117,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     access: doorsOf(access, hosts, personal),
     ready: readinessOf(store, { announcements: hearing, cancellations }, config),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
-    mcpOrigins: new Set(config.allowedOrigins),
+    origins: { mcp: new Set(config.allowedOrigins), api: new Set(config.http.cors.origins) },
     trustedProxies: config.http.trusted_proxies,
     spans: store.spans,
     limits: apiLimits(config),
