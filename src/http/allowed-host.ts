@@ -60,7 +60,7 @@ interface AllowedCallers {
   readonly origins: PageOrigins;
 }
 
-/** What pages of some origins may send and read at a path (CORS). */
+/** Rights of pages of some origins at a path (CORS). */
 interface Sharing {
   readonly origins: ReadonlySet<string>;
   readonly methods: string;

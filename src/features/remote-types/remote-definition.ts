@@ -1,5 +1,5 @@
-/** Executor of a remote directive type: offers the work of an attempt, and waits for the program that ends it.
- *  It must never offer work twice that may have been begun: its id is recorded before it is offered. */
+/** Executor of a remote directive type: parks the work of an attempt for a program, and waits for the program that ends it.
+ *  It must never park work twice that may have been begun: its id is recorded before it is parked. */
 import { isObject } from '../../contract/json/json-object.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, normalizeResult } from '../../contract/result.ts';
@@ -14,7 +14,7 @@ import type {
   QueuedDefinition,
   TaskKeeping,
 } from '../../worker/executors/definition.ts';
-import type { OfferedWork, Watch, WorkState, WorkStore } from './work-store.ts';
+import type { ParkedWork, Watch, WorkState, WorkStore } from './work-store.ts';
 
 /** A remote type, as the configuration declares it. */
 export interface RemoteType {
@@ -85,14 +85,14 @@ async function untilEnded(
   context: Context,
 ): Promise<Execution> {
   const { tasks, signal } = context;
-  let offers = tasks.task === null;
+  let isNew = tasks.task === null;
   for (;;) {
     if (signal.aborted) return leave(remote, store, workId, context);
     try {
-      const found = offers
-        ? await store.park(remote.type, workId, offerOf(remote, directive, context))
+      const found = isNew
+        ? await store.park(remote.type, workId, parkedOf(remote, directive, context))
         : await store.read(remote.type, workId);
-      offers = false;
+      isNew = false;
       const execution = executionOf(found);
       if (execution !== null) return execution;
     } catch (error) {
@@ -102,11 +102,11 @@ async function untilEnded(
   }
 }
 
-function offerOf(
+function parkedOf(
   { effect, leaseMs }: RemoteType,
   stored: Directive,
   { tenant, attempt, idempotencyKey, remainingMs, traceparent }: Context,
-): OfferedWork {
+): ParkedWork {
   const { directive, toolContext } = partedContext(stored);
   const body = {
     directive,

@@ -1,9 +1,9 @@
--- Offers the work of an attempt to remote workers; the same id again finds what became of it.
+-- Parks the work of an attempt for remote programs; the same id again finds what became of it.
 -- @include include-remote-work.lua
 --
 -- ARGV[1] id   ARGV[2] how long it is kept, milliseconds   ARGV[3] channel   ARGV[4] message   ARGV[5] effect
 -- ARGV[6] lease, milliseconds   ARGV[7] body
--- Without ARGV[5] nothing is offered. Work that has ended is kept as long as ARGV[2] from now on.
+-- Without ARGV[5] nothing is parked. Work that has ended is kept as long as ARGV[2] from now on.
 -- Returns { 'state', state, 'finish', JSON, 'begun', how often }; 'absent': there is no such work.
 local id = ARGV[1]
 local key = key_of(id)

@@ -8,8 +8,8 @@ import type { KeySpace } from '../../store/keys.ts';
 import type { Subscriptions } from '../../store/log/subscriptions.ts';
 import { namedIn, prepareScripts } from '../../store/scripts.ts';
 
-/** Work of an attempt, as its worker offers it. */
-export interface OfferedWork {
+/** Work of an attempt, as its worker parks it. */
+export interface ParkedWork {
   readonly effect: RepeatPolicy;
   readonly leaseMs: number;
   /** Time until the deadline, milliseconds. */
@@ -18,7 +18,7 @@ export interface OfferedWork {
   readonly body: object;
 }
 
-/** What became of work. `lost`: the program that had begun it died, and it is not given to another one. */
+/** State of work. `lost`: the program that had begun it died, and it is not given to another one. */
 export interface WorkState {
   readonly state: 'waiting' | 'taken' | 'running' | 'ended' | 'cancelled' | 'lost' | 'absent';
   /** End as the program sent it, JSON. */
@@ -81,8 +81,8 @@ export function createWorkStore(
   }
 
   return {
-    /** Offers the work; the same id again finds what became of it. */
-    async park(type: string, workId: string, work: OfferedWork): Promise<WorkState> {
+    /** Parks the work; the same id again finds what became of it. */
+    async park(type: string, workId: string, work: ParkedWork): Promise<WorkState> {
       const { effect, leaseMs, remainingMs, body } = work;
       const keepMs = Math.ceil(Math.max(0, remainingMs)) + KEPT_MS;
       const args = [workId, keepMs, channel, type, effect, leaseMs, JSON.stringify(body)];

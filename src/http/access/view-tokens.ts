@@ -1,7 +1,7 @@
 // Tokens for browsers: a key makes one that reads a single request for a short time. Never stored: each is signed, with the digest
 // of its key, so that it ends with the key.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { AccessClient } from '../../contract/access/access.ts';
+import { type AccessClient, KEY_MARK } from '../../contract/access/access.ts';
 import { viewTokenBodySchema } from '../../contract/access/view-token.ts';
 import { readBody } from '../../contract/json/read-input.ts';
 import { identifierSchema } from '../../contract/identifiers.ts';
@@ -24,9 +24,12 @@ export interface ViewTokens extends Pick<AccessClient, 'viewToken'> {
   admit(token: string, place: ViewPlace): Promise<Admission & { readonly stays?: () => Promise<Admission> }>;
 }
 
-const BEARER = /^Bearer +(?<token>adjv_[A-Za-z0-9._:-]{1,300}) *$/i;
-const TOKEN =
-  /^(?<signed>adjv_(?<keyId>[a-z0-9]{1,32})\.(?<until>\d{1,15})\.(?<requestId>[A-Za-z0-9._:-]{1,128}))\.(?<mac>[A-Za-z0-9_-]{43})$/;
+// Begins as a key does, so that the rules which hide keys hide what is secret of it.
+const BEARER = new RegExp(`^Bearer +(?<token>${KEY_MARK}[0-9a-f]{12}_view_[A-Za-z0-9._:-]{1,300}) *$`, 'i');
+const TOKEN = new RegExp(
+  `^${KEY_MARK}(?<keyId>[0-9a-f]{12})_view_(?<mac>[A-Za-z0-9_-]{43})\\.(?<until>\\d{1,15})\\.(?<requestId>[A-Za-z0-9._:-]{1,128})$`,
+);
+const KEY_ID = /^[0-9a-f]{12}$/;
 
 const WRONG: Admission = { kind: 'refused', reason: 'wrong' };
 
@@ -50,7 +53,7 @@ export function createViewTokens({ keys, secret, now = Date.now }: ViewTokenOpti
     return createHmac('sha256', `view:${known}:${digest}`).update(signed).digest('base64url');
   }
 
-  /** What the key may read at present. */
+  /** Reader that the key is at present; null: none. */
   async function readerOf(keyId: string): Promise<{ digest: string; admission: Admission } | null> {
     const key = await keys.find(keyId);
     if (key === null || key === 'open' || key.admission.kind !== 'admitted') return null;
@@ -64,20 +67,21 @@ export function createViewTokens({ keys, secret, now = Date.now }: ViewTokenOpti
       const { lasts_ms: lastsMs } = readBody(viewTokenBodySchema, body);
       const caller = currentCaller();
       if (caller === null) throw forbidden('No key is required here: a page reads without a token.');
-      const reader = caller.issuer === undefined ? await readerOf(caller.id) : null;
+      const reader = KEY_ID.test(caller.id) ? await readerOf(caller.id) : null;
       if (reader === null) throw forbidden('Only an API key makes tokens for browsers.');
       const untilAt = now() + lastsMs;
-      const signed = `adjv_${caller.id}.${untilAt}.${identifierSchema.parse(requestId)}`;
+      const place = `${untilAt}.${identifierSchema.parse(requestId)}`;
+      const mac = await macOf(`${caller.id}.${place}`, reader.digest);
       return {
-        token: `${signed}.${await macOf(signed, reader.digest)}`,
+        token: `${KEY_MARK}${caller.id}_view_${mac}.${place}`,
         expires_at: new Date(untilAt).toISOString(),
       };
     },
     tokenIn: (authorization) => BEARER.exec(authorization)?.groups?.['token'] ?? null,
     async admit(token, { route = '', requestId }) {
-      const { signed = '', keyId = '', until, requestId: own, mac = '' } = TOKEN.exec(token)?.groups ?? {};
+      const { keyId = '', until = '', requestId: own = '', mac = '' } = TOKEN.exec(token)?.groups ?? {};
       const reader = await readerOf(keyId);
-      const isSigned = reader !== null && isSame(mac, await macOf(signed, reader.digest));
+      const isSigned = reader !== null && isSame(mac, await macOf(`${keyId}.${until}.${own}`, reader.digest));
       if (!isSigned || Number(until) <= now()) return WRONG;
       if (!VIEWED.has(route) || own !== requestId) return WRONG;
       // A stream goes on past the end of its token, as long as the key may read.
