@@ -319,7 +319,7 @@ export const WORK_OPERATIONS = {
     tag: 'directives',
     summary: 'Take work of remote directive types',
     description:
-      'For programs that execute [remote types](python.md#directive-types). The work begins with the first hold; taken work that is not ' +
+      'For programs that execute the types of `remote_directives`. The work begins with the first hold; taken work that is not ' +
       'held within 10 s is given to another program, `once` or not. Begun work whose lease ends is given to another program, up to four ' +
       'times; `once` work then ends as `outcome_unknown`.',
     query: waitQuery,
