@@ -1,7 +1,8 @@
 /** The package @adjutant/client from `src/client`: code and types that import nothing from another package.
  *  Reads the declarations in `dist`, so the service is built first. Throws when a part cannot be without an import. */
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { ts } from '@ts-morph/common';
 import { parseSync } from 'oxc-parser';
 import { rolldown } from 'rolldown';
 import { bundleTypes } from './types.ts';
@@ -22,7 +23,20 @@ export async function buildClient(): Promise<void> {
   await bundleCode();
   for (const [name, module] of Object.entries(ENTRIES))
     writeFileSync(join(TARGET, `${name}.d.ts`), bundleTypes(join(ROOT, 'dist', `${module}.d.ts`)));
+  writeHook();
   cpSync(join(ROOT, 'LICENSE'), join(import.meta.dirname, 'LICENSE'));
+}
+
+/** The React hook is a file beside the client, which it imports: an application without React loads nothing of it. */
+function writeHook(): void {
+  const source = readFileSync(join(import.meta.dirname, 'react.ts'), 'utf8');
+  const place = (text: string): string =>
+    text.replace('../src/client/plain-client.ts', './client.js').replace(/^\/\/# sourceMappingURL.*$/m, '');
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  const code = ts.transpileModule(source, { compilerOptions }).outputText;
+  const types = ts.transpileDeclaration(source, { compilerOptions }).outputText;
+  writeFileSync(join(TARGET, 'react.js'), place(code));
+  writeFileSync(join(TARGET, 'react.d.ts'), place(types));
 }
 
 /** Values whose making a bundler knows to be free of effects. */
@@ -51,7 +65,8 @@ const withoutUnusedSchemas = {
 };
 
 /** Operations without a method of the client. */
-const OF_OTHERS = /^ {2}(?:readSession|signIn|signOut|health|readiness|metrics|openapi): \{.*\},$/gm;
+const OF_OTHERS =
+  /^ {2}(?:takeWork|holdWork|endWork|readSession|signIn|signOut|health|readiness|metrics|openapi): \{.*\},$/gm;
 
 /** Takes out of the table of routes the rows and the members that only the service reads. */
 const withoutScopes = {

@@ -17,8 +17,10 @@ const ROOTS = [
   'begun-step',
   'cancellation',
   'directive-view',
+  'ended-work',
   'error-envelope',
   'foreign-run-view',
+  'held-work',
   'input-answer-body',
   'problem',
   'recorded-answer',
@@ -32,6 +34,7 @@ const ROOTS = [
   'started-run',
   'submission',
   'submitted-directive',
+  'taken-work',
   'webhook-event',
 ];
 

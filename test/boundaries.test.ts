@@ -115,6 +115,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http',
     'features/model-endpoint',
   ],
+  'features/remote-types': [
+    'contract',
+    'platform/telemetry',
+    'platform/redis',
+    'store',
+    'worker/executors',
+    'http/access',
+    'http',
+  ],
   'features/host-login': ['contract', 'platform/redis', 'platform/bounds', 'http/access', 'http'],
   'features/operating': ['contract', 'http/access', 'http/mcp'],
   'features/personal-logins': [
@@ -162,6 +171,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'http/mcp',
     'features/model-endpoint',
     'features/foreign-runs',
+    'features/remote-types',
     'features/host-login',
     'features/operating',
     'features/personal-logins',

@@ -2,6 +2,7 @@
 // Must never accept an address of keys that others on the way can change.
 import * as z from 'zod';
 import { SCOPES } from '../contract/access/access.ts';
+import { isOrigin } from './http-url.ts';
 import { notes } from './notes.ts';
 
 /** http only to this machine. */
@@ -34,11 +35,6 @@ const jwtSchema = z.strictObject({
 });
 
 const LONGEST_SESSION_MS = 12 * 60 * 60 * 1_000;
-
-/** Scheme, host and port alone. */
-function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
-}
 
 const oidcSchema = z.strictObject({
   issuer: z
@@ -100,8 +96,8 @@ const oidcSchema = z.strictObject({
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const LONGEST_TOKEN_MS = 10 * 60 * 1_000;
-/** An administrator's rights are not for a host that reads what strangers write. */
-const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+/** The rights of administrators and workers are not for a host that reads what strangers write. */
+const HOST_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'work');
 
 /** Scheme, host and port of this service as others see it. */
 function publicUrl() {

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { redisUrlFault } from '../platform/redis/address.ts';
 import { metricsVariables } from './metrics.ts';
+import { isOrigin } from './http-url.ts';
 import { notes } from './notes.ts';
 import { telemetryVariables } from './telemetry.ts';
 
@@ -57,7 +58,7 @@ export const environmentSchema = z.object({
     .transform((list) => list.split(',').map((origin) => origin.trim()))
     .transform((origins) => origins.filter((origin) => origin !== ''))
     .refine(
-      (origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin),
+      (origins) => origins.every(isOrigin),
       'must be origins such as https://host.example:8443, without a path, separated by commas',
     )
     .register(notes, {

@@ -15,6 +15,8 @@ import { runtimeServerSections } from './runtime-servers.ts';
 import { serviceSections } from './service.ts';
 import { webhookSections } from './webhooks.ts';
 import { tenantSections, uncountedTenants } from './tenants.ts';
+import { customTypeSchema } from '../contract/directive/custom-directive.ts';
+import { repeatPolicySchema } from '../contract/directive/work-directive.ts';
 import { configuredServerNameSchema } from '../contract/identifiers.ts';
 import { inlineAgentSchema } from './agents.ts';
 import { agentNameSchema } from '../contract/run/agent-definition.ts';
@@ -73,6 +75,17 @@ const engineSchema = z.strictObject({
   }),
 });
 
+const remoteTypeSchema = z.strictObject({
+  effect: repeatPolicySchema.default('once').register(notes, {
+    description: 'Whether the work may be repeated after its program died.',
+    special: '`read`, `idempotent` = up to three times; `once` = never: it ends as `outcome_unknown`',
+  }),
+  lease_ms: z.int().min(2_000).max(600_000).default(30_000).register(notes, {
+    description: 'Time after which a program that has not renewed its work counts as dead.',
+    unit: 'ms',
+  }),
+});
+
 const runSections = {
   agents: z
     .union([recordByName(agentNameSchema, z.union([modulePath, inlineAgentSchema])), z.array(modulePath)])
@@ -83,6 +96,10 @@ const runSections = {
     }),
   directives: z.array(modulePath).default([]).register(notes, {
     description: 'Paths of modules that export directive types (`defineDirective`), relative to the file.',
+  }),
+  remote_directives: recordByName(customTypeSchema, remoteTypeSchema).default({}).register(notes, {
+    description:
+      'Directive types that other programs execute, which take the work over HTTP, by name. See [Python](python.md#directive-types).',
   }),
   strategies: z.array(modulePath).default([]).register(notes, {
     description: 'Paths of modules that export strategies (`defineStrategy`), relative to the file.',

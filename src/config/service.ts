@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
+import { isOrigin } from './http-url.ts';
 import { durationMs } from './lane.ts';
 import { notes } from './notes.ts';
 import { telemetrySchema } from './telemetry.ts';
@@ -166,6 +167,25 @@ const httpSchema = z.strictObject({
       'Networks of proxies before the API (CIDR), whose `X-Forwarded-For` counts for limits per address. The proxy must append to it; clients within a trusted network can claim any address.',
     special: '[] = the address of the connection counts',
   }),
+  cors: z
+    .strictObject({
+      origins: z
+        .array(
+          z
+            .string()
+            .max(256)
+            .refine(isOrigin, 'must be scheme, host and port alone, as https://app.example.com'),
+        )
+        .max(64)
+        .default([])
+        .register(notes, {
+          description:
+            'Origins of web pages that may call `/v1` from a browser, without cookies. See [browsers](access.md#browsers).',
+          special: '[] = none',
+        }),
+    })
+    .prefault({})
+    .register(notes, { description: 'Calls of web pages of other origins (CORS).' }),
 });
 
 const mcpSchema = z.strictObject({

@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'b91f0ecef5b5f863d98f0f377574081bb617c74d43a942f3cd542d74e859752a';
+export const CONTRACT_SHA256 = '695819519855f67448ff1622f5d161985fc070f6a3aeff1e1d3be3ccd213f399';

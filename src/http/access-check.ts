@@ -8,6 +8,7 @@ import type { Admission, Gate } from './access/gate.ts';
 import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { PersonSource } from './access/persons.ts';
 import type { Principal } from './access/principal.ts';
+import type { ViewTokens } from './access/view-tokens.ts';
 import type { SessionAdmission, Sessions } from './access/sessions.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
@@ -64,6 +65,8 @@ export interface HostTokens {
 
 /** Lets in by key or token, and a browser by its session. */
 export interface Doors {
+  /** Tokens of browsers that read one request. */
+  readonly views: ViewTokens;
   /** null: hosts cannot log in. Default: null. */
   readonly hosts?: HostTokens | null;
   readonly gate: Gate;
@@ -136,11 +139,17 @@ interface Credential {
 }
 
 /** A key counts before a session: who sends one means it. */
-function credentialOf(request: FastifyRequest, { gate, sessions, hosts = null }: Doors): Credential {
+function credentialOf(request: FastifyRequest, { gate, sessions, views, hosts = null }: Doors): Credential {
   const { authorization } = request.headers;
   const token = authorization === undefined ? null : (hosts?.tokenIn(authorization) ?? null);
   if (token !== null && hosts !== null)
     return { id: `host ${token}`, look: async () => hosts.admit(token, request.url) };
+  const view = authorization === undefined ? null : views.tokenIn(authorization);
+  if (view !== null) {
+    const { request_id: requestId } = (request.params ?? {}) as { request_id?: unknown };
+    const place = { route: request.routeOptions.url, requestId };
+    return { id: `view ${view}`, look: async () => views.admit(view, place) };
+  }
   const session = authorization === undefined ? sessionOf(request) : null;
   if (session !== null)
     return {

@@ -29,7 +29,7 @@ function bracketed(host: string): string {
 }
 
 /** Register it before anything else that reads a request. Nothing here waits: each `async` hook costs a request a turn. */
-export function refuseOtherHosts(app: App, { names: allowed, mcpOrigins }: AllowedCallers): void {
+export function refuseOtherHosts(app: App, { names: allowed, origins }: AllowedCallers): void {
   if (allowed === null) return;
   // Most requests name the host as the one before did.
   let lastAllowed: string | undefined;
@@ -41,38 +41,76 @@ export function refuseOtherHosts(app: App, { names: allowed, mcpOrigins }: Allow
     // Browsers send the Origin of the page: a page of another site may not even send requests blindly.
     const { origin } = headers;
     const isOther = origin !== undefined && !allowed.has(originName(origin));
-    const isMcpHost = isOther && mcpOrigins.has(origin) && isHostPath(url);
-    done(isOther && !isMcpHost ? refusal('Origin') : undefined);
+    const isNamed = isOther && sharingAt(url, origins)?.origins.has(origin) === true;
+    done(isOther && !isNamed ? refusal('Origin') : undefined);
   });
+}
+
+/** Origins of web pages that may call from a browser, each with scheme and port. */
+export interface PageOrigins {
+  /** For `/mcp`, and the login for it. */
+  readonly mcp: ReadonlySet<string>;
+  /** For `/v1`. */
+  readonly api: ReadonlySet<string>;
 }
 
 interface AllowedCallers {
   /** Names from `allowedHosts`; null: any. */
   readonly names: ReadonlySet<string> | null;
-  /** Origins of web pages that may call `/mcp`, each with scheme and port. */
-  readonly mcpOrigins: ReadonlySet<string>;
+  readonly origins: PageOrigins;
 }
+
+/** Rights of pages of some origins at a path (CORS). */
+interface Sharing {
+  readonly origins: ReadonlySet<string>;
+  readonly methods: string;
+  /** Headers of a request; null: any that the browser asks for. */
+  readonly sent: string | null;
+  readonly read: string;
+}
+
+/** null: pages of other origins cannot call the path. */
+function sharingAt(url: string, { mcp, api }: PageOrigins): Sharing | null {
+  if (isHostPath(url))
+    // Arguments are mirrored in headers with names of the tool's own: no fixed list can hold them.
+    return {
+      origins: mcp,
+      methods: 'GET, POST, DELETE',
+      sent: null,
+      read: 'mcp-session-id, www-authenticate',
+    };
+  if (!/^\/v1(?:[/?]|$)/.test(url)) return null;
+  return {
+    origins: api,
+    methods: 'GET, POST, PUT, DELETE',
+    sent: API_HEADERS,
+    read: 'retry-after, location',
+  };
+}
+
+const API_HEADERS = 'authorization, content-type, idempotency-key, last-event-id, traceparent';
 
 /** Seconds that a browser keeps the answer to a preflight. */
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * Lets MCP hosts in a browser call `/mcp`, and log in for it, from the origins that the operator named (CORS). Cookies never count there: a
- * host sends its key in `Authorization`. Register it before keys are checked: a preflight has none.
+ * Lets pages call from the origins that the operator named. Cookies never count there: a page sends its key in `Authorization`.
+ * Register it before keys are checked: a preflight has none.
  */
-export function allowMcpOrigins(app: App, origins: ReadonlySet<string>): void {
-  if (origins.size === 0) return;
+export function allowOrigins(app: App, origins: PageOrigins): void {
+  if (origins.mcp.size + origins.api.size === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
     const { method, url, headers } = request;
-    if (!isHostPath(url)) return done();
+    const sharing = sharingAt(url, origins);
+    if (sharing === null || sharing.origins.size === 0) return done();
     reply.header('vary', 'Origin');
-    if (headers.origin === undefined || !origins.has(headers.origin)) return done();
+    if (headers.origin === undefined || !sharing.origins.has(headers.origin)) return done();
     reply.header('access-control-allow-origin', headers.origin);
-    reply.header('access-control-expose-headers', 'mcp-session-id, www-authenticate');
+    reply.header('access-control-expose-headers', sharing.read);
     if (method !== 'OPTIONS') return done();
-    reply.header('access-control-allow-methods', 'GET, POST, DELETE');
-    // Arguments are mirrored in headers with names of the tool's own: no fixed list can hold them.
-    reply.header('access-control-allow-headers', headers['access-control-request-headers'] ?? '');
+    reply.header('access-control-allow-methods', sharing.methods);
+    const asked = headers['access-control-request-headers'] ?? '';
+    reply.header('access-control-allow-headers', sharing.sent ?? asked);
     reply.header('access-control-max-age', PREFLIGHT_SECONDS).code(204).send();
   });
 }

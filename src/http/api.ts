@@ -11,7 +11,7 @@ import {
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { AccessClient } from '../contract/access/access.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
-import { allowMcpOrigins, refuseOtherHosts } from './allowed-host.ts';
+import { allowOrigins, type PageOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { limitOpenBodies } from './body-budget.ts';
 import { acceptJsonOnly, type BodyLimits } from './json-body.ts';
@@ -101,8 +101,8 @@ export interface ApiOptions {
   readonly limits?: ApiLimits;
   /** Names that are accepted in the Host header, from `allowedHosts`. null: any. Default: any. */
   readonly allowedHosts?: ReadonlySet<string> | null;
-  /** Origins of web pages that may call `/mcp` from a browser. Default: none. */
-  readonly mcpOrigins?: ReadonlySet<string>;
+  /** Origins of web pages that may call from a browser. Default: none. */
+  readonly origins?: PageOrigins;
   /** Networks of proxies, in CIDR notation, whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: readonly string[];
   /** How long a stream is idle before a comment is sent, milliseconds. Default: 15 000. */
@@ -126,9 +126,9 @@ export function createApi(options: ApiOptions): App {
   if (options.reports) reportRequests(app, options.reports);
   const { spans = NO_SPANS } = options;
   if (spans !== NO_SPANS) traceRequests(app, spans);
-  const { mcpOrigins = new Set<string>() } = options;
-  refuseOtherHosts(app, { names: options.allowedHosts ?? null, mcpOrigins });
-  allowMcpOrigins(app, mcpOrigins);
+  const { origins = { mcp: new Set(), api: new Set() } } = options;
+  refuseOtherHosts(app, { names: options.allowedHosts ?? null, origins });
+  allowOrigins(app, origins);
   for (const feature of options.features ?? []) feature.beforeAccess?.(app);
   const sees = checkAccess(app, options.access ?? null);
   limitOpenBodies(app);

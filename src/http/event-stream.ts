@@ -12,7 +12,6 @@ const RETRY = Buffer.from('retry: 1000\n\n');
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  'x-content-type-options': 'nosniff',
   'x-accel-buffering': 'no',
 };
 

@@ -1,6 +1,6 @@
 /** Headers that tell a browser what to do with an answer: what a page may load, and what is never guessed or kept.
  *  It must never let a page load from another service, nor be framed by one. */
-import type { App } from './app.ts';
+import type { ApiReply, App } from './app.ts';
 
 /** Directives of Content-Security-Policy: a page loads from this service alone, and no other page shows it. */
 const PAGE_POLICY = {
@@ -31,4 +31,10 @@ export function setAnswerHeaders(app: App): void {
     if (request.url.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
     done();
   });
+}
+
+/** Sets the headers that hooks gave to an answer which a route writes itself. */
+export function keepHeaders(reply: ApiReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
 }

@@ -13,6 +13,7 @@ import { createOtherTenants, type OtherTenants } from '../http/access/other-tena
 import { createPersons, type Persons } from '../http/access/persons.ts';
 import { createSessionRecords } from '../http/access/session-records.ts';
 import { createSessions, type Sessions } from '../http/access/sessions.ts';
+import { createViewTokens, type ViewTokens } from '../http/access/view-tokens.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
 import { isLoopback } from '../http/allowed-host.ts';
 import type { Config } from '../config/config.ts';
@@ -49,7 +50,8 @@ export interface Access extends Startable {
   readonly audit: Audit;
   readonly others: OtherTenants;
   readonly spend: SpendBudget;
-  readonly keys: KeyService;
+  readonly keys: KeyService & Pick<ViewTokens, 'viewToken'>;
+  readonly views: ViewTokens;
 }
 
 export interface AccessOptions {
@@ -95,6 +97,10 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     knowsTenant,
   );
   const sessionParts = { keys: gate.sessionKeys, persons, records: createSessionRecords(connection, names) };
+  const views = createViewTokens({
+    keys: gate.sessionKeys,
+    secret: async () => sharedSecret(connection, names.seal),
+  });
   const hasOtherAdmin = adminKey !== null || hasIssuer(config);
   const charge = createKeyCount(connection, names);
   const changes = createSubscriptions({ listening, publishing: connection });
@@ -108,7 +114,11 @@ export function createAccess(store: Store, listening: RedisConnection, options: 
     audit,
     others: createOtherTenants(audit),
     spend: createKeyBudget(connection, names, store.limitsOf),
-    keys: createKeyService({ records, known, log, charge, isOpen: () => gate.isOpen, hasOtherAdmin }),
+    keys: {
+      ...createKeyService({ records, known, log, charge, isOpen: () => gate.isOpen, hasOtherAdmin }),
+      viewToken: views.viewToken,
+    },
+    views,
     async start() {
       changes.open('plain', names.accessChanges, hear).catch(onError);
       await known.refresh();

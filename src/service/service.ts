@@ -48,6 +48,7 @@ import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import { addedAgentsOn } from './runtime-definitions.ts';
 import { runtimeServing } from './runtime-servers.ts';
+import { remoteDefinitionsOf } from './remote-types.ts';
 import { createRetention } from './retention.ts';
 import type { Roles } from './roles/roles.ts';
 import { listKeepers } from './search.ts';
@@ -95,6 +96,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     emitToolResult,
     emitRequestError,
     ...(execution?.definitions ?? []),
+    ...(work ? remoteDefinitionsOf(work, () => redis.open('subscriber'), shared) : []),
   ]);
   const engine = turns ? engineOn(turns, redis, registry, shared) : null;
   const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;

@@ -116,6 +116,10 @@ export interface KeySpace {
   schedule(scheduleId: string): [record: string, history: string];
   /** [hash of a run that another program leads, hash of the ends of its steps]; `digest`: of the caller and the name. */
   foreignRun(digest: string): [state: string, results: string];
+  /** Beginning of the keys of a remote directive type, all in one slot. */
+  remoteType(type: string): string;
+  /** Channel on which work of remote types, and its ends, are announced. */
+  readonly remoteWork: string;
   /** String: nothing is sent to this address of a caller. */
   gone(digest: string): string;
   /** Hash: revisions and number of what tenants have added of a kind, in one slot with it. */
@@ -197,6 +201,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       const tag = `${prefix}:{foreign:${digest}}`;
       return [`${tag}:state`, `${tag}:results`];
     },
+    remoteType: (type) => `${prefix}:{remote:${type}}:`,
     runtime: (kind) => `${prefix}:{runtime-${kind}}:state`,
     runtimeOf: (kind, tenant) => {
       const tag = `${prefix}:{runtime-${kind}}`;
@@ -221,11 +226,12 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
 
 function channels(
   prefix: string,
-): Pick<KeySpace, 'accessChanges' | 'catalogChanges' | 'cancellations' | 'handed'> {
+): Pick<KeySpace, 'accessChanges' | 'catalogChanges' | 'cancellations' | 'remoteWork' | 'handed'> {
   return {
     accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
+    remoteWork: `${prefix}:remote-work`,
     handed: (process) => `${prefix}:handed:${process}`,
   };
 }

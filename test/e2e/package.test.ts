@@ -118,8 +118,12 @@ test('the service comes without source maps and demonstrations, and both package
 test('@adjutant/client is for browsers and Node alike, without a dependency or an import of another module', () => {
   const client = join(project, 'node_modules/@adjutant/client');
   const read = (name: string): string => readFileSync(join(client, name), 'utf8');
-  const { dependencies, peerDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
-  expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(read('package.json')) as Record<
+    string,
+    object
+  >;
+  expect([dependencies, Object.keys(peerDependencies ?? {})]).toEqual([undefined, ['react']]);
+  expect(peerDependenciesMeta).toEqual({ react: { optional: true } });
   const importsOf = (file: string): string[] =>
     [...read(file).matchAll(/(?:\bimport\s*\(?|\bfrom)\s*["'](?<from>[^"']+)["']/g)].map(
       ({ groups }) => groups?.['from'] ?? '',
@@ -132,8 +136,11 @@ test('@adjutant/client is for browsers and Node alike, without a dependency or a
   }
   const files = globSync('dist/*', { cwd: client }).map((file) => file.replace('dist/', './'));
   const imports = files.flatMap((file) => importsOf(join('dist', file)));
+  expect(importsOf('dist/react.js')).toEqual(['react', './client.js']);
   // The examples in docstrings name the package that a program has.
-  expect(files).toEqual(expect.arrayContaining(imports.filter((name) => !name.startsWith('adjutant/'))));
+  expect(files).toEqual(
+    expect.arrayContaining(imports.filter((name) => name !== 'react' && !name.startsWith('adjutant/'))),
+  );
 });
 
 test('the demo servers are no dependencies of the package, and what `init` writes fetches them', () => {

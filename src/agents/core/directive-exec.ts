@@ -81,8 +81,15 @@ export interface QueuedDirectiveType<P = JsonObject> {
   effect?: RepeatPolicy;
 }
 
+/** A queued type of the configuration, whose work programs outside the service take over HTTP. */
+export interface RemoteDirectiveType extends Omit<QueuedDirectiveType, 'execute'> {
+  effect: RepeatPolicy;
+  /** Time after which a program that has not renewed its work counts as dead, milliseconds. */
+  leaseMs: number;
+}
+
 /** A type as registries hold it. */
-export type CustomDirectiveType = ImmediateDirectiveType | QueuedDirectiveType;
+export type CustomDirectiveType = ImmediateDirectiveType | QueuedDirectiveType | RemoteDirectiveType;
 
 const TAKEN: ReadonlySet<string> = new Set([
   ...DIRECTIVE_TYPES,
@@ -90,6 +97,11 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...CONTROL_DIRECTIVE_TYPES,
   WEBHOOK_TYPE,
 ]);
+
+/** The types whose work other programs take. */
+export function remoteTypes(customTypes: readonly CustomDirectiveType[]): RemoteDirectiveType[] {
+  return customTypes.filter((customType) => 'leaseMs' in customType);
+}
 
 /** The fault in the name of a type; null: none. */
 export function typeNameFault(type: string): string | null {
@@ -128,7 +140,9 @@ export function submittableTypes(customTypes: readonly CustomDirectiveType[]): C
   return new Map(queuedTypes(customTypes).map(({ type, schema }) => [type, schema]));
 }
 
-/** The types that workers execute. */
-export function queuedTypes(customTypes: readonly CustomDirectiveType[]): QueuedDirectiveType[] {
+/** The types that are executed through the queue. */
+export function queuedTypes(
+  customTypes: readonly CustomDirectiveType[],
+): (QueuedDirectiveType | RemoteDirectiveType)[] {
   return customTypes.filter((customType) => customType.mode === 'queued');
 }

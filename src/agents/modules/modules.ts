@@ -1,10 +1,11 @@
 // Loads users' agents, strategies, custom directive types and tools from modules named in the configuration.
 // Must never accept an export of the wrong form: the error names the module and the fault.
+import * as z from 'zod';
 import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/error.ts';
 import { type AgentDefinition, agentDefinitionSchema } from '../../contract/run/agent-definition.ts';
-import { CUSTOM_CONTEXT } from '../../contract/directive/custom-directive.ts';
-import { isObject } from '../../contract/json/json-object.ts';
+import { partedContext } from '../../contract/directive/custom-directive.ts';
+import { retryFields } from '../../contract/directive/retry-policy.ts';
 import { knownRepeatPolicy } from '../../contract/directive/work-directive.ts';
 import { ownReport, readExecution } from './custom-execution.ts';
 import { CORRECT_MODULE, exportsOf, fault } from './module-exports.ts';
@@ -14,6 +15,7 @@ import {
   typeNameFault,
   type CustomDirective,
   queuedTypes,
+  type RemoteDirectiveType,
 } from '../core/directive-exec.ts';
 import type { AnyStrategy } from '../strategies/strategy.ts';
 import type { QueuedDefinition } from '../../worker/executors/definition.ts';
@@ -28,7 +30,10 @@ export interface Modules {
 
 export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [], tools: new Map() };
 
-type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'mcpServers' | 'directory'>;
+type Named = Pick<
+  Config,
+  'agents' | 'strategies' | 'directives' | 'remote_directives' | 'mcpServers' | 'directory'
+>;
 
 /** How to recognise a sort of export, and what is wrong with one; null = nothing. */
 interface Sort {
@@ -50,9 +55,21 @@ export async function loadModules(config: Named): Promise<Modules> {
   return {
     agents: await loadAgents(config),
     strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
-    directives: (await loadEach(config, 'directives', DIRECTIVE_TYPE)) as CustomDirectiveType[],
+    directives: [
+      ...((await loadEach(config, 'directives', DIRECTIVE_TYPE)) as CustomDirectiveType[]),
+      ...configuredTypes(config),
+    ],
     tools: await loadTools(config),
   };
+}
+
+/** The fields of a remote type are checked by the program that executes it. */
+function configuredTypes({ remote_directives }: Named): RemoteDirectiveType[] {
+  return Object.entries(remote_directives).map(([type, { effect, lease_ms: leaseMs }]) => {
+    const wrong = typeNameFault(type);
+    if (wrong !== null) throw new ConfigError('remote_directives', [{ path: type, message: wrong }]);
+    return { mode: 'queued', type, schema: z.looseObject(retryFields), effect, leaseMs };
+  });
 }
 
 async function loadAgents({ agents, directory }: Named): Promise<AgentDefinition[]> {
@@ -135,27 +152,19 @@ function directiveTypeFault(value: object): string | null {
   return typeof customType[does] === 'function' ? null : `${named} without a function "${does}"`;
 }
 
-/** The types that workers execute, as their registry holds them. */
+/** The types that workers execute themselves, as their registry holds them. */
 export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
-  return queuedTypes(directives).map((customType) => ({
+  const executed = queuedTypes(directives).filter((customType) => 'execute' in customType);
+  return executed.map((customType) => ({
     mode: 'queued',
     type: customType.type as QueuedDefinition['type'],
     schema: customType.schema,
     repeatPolicy: async () => knownRepeatPolicy(customType.effect),
     started: () => null,
     execute: async (stored, context) => {
-      const { directive, toolContext } = parted(stored as unknown as CustomDirective);
+      const { directive, toolContext } = partedContext(stored as unknown as CustomDirective);
       const report = ownReport(customType.type, context.report);
       return readExecution(await customType.execute(directive, { ...context, report, toolContext }));
     },
   }));
-}
-
-/** Splits a directive into what its type declares and the context from its run. */
-function parted(stored: CustomDirective): {
-  directive: CustomDirective;
-  toolContext: Record<string, unknown>;
-} {
-  const { [CUSTOM_CONTEXT]: given, ...directive } = stored;
-  return { directive: directive as CustomDirective, toolContext: isObject(given) ? { ...given } : {} };
 }

@@ -6,13 +6,14 @@ import type { AuditPage, AuditQuery } from './audit.ts';
 import { MOST_OF_A_DAY } from '../model/budget.ts';
 import { identifierSchema, instantSchema } from '../identifiers.ts';
 import { tenantSchema } from './tenant-name.ts';
+import type { SubmittedViewToken, ViewToken } from './view-token.ts';
 
 /**
  * `submit`: directives, runs, and input to runs. `read`: requests, listings, metrics. `cancel`. `decide`: approvals and answers to
- * questions. `redrive`: dead letters. `admin`: keys, the audit, and which workers take work; who has it
- * can make a key for everything.
+ * questions. `redrive`: dead letters. `work`: the work of remote directive types of all tenants. `admin`: keys, the audit, and which
+ * workers take work; who has it can make a key for everything.
  */
-export const SCOPES = ['submit', 'read', 'cancel', 'decide', 'redrive', 'admin'] as const;
+export const SCOPES = ['submit', 'read', 'cancel', 'decide', 'redrive', 'work', 'admin'] as const;
 
 /** Schema of a scope. */
 export const scopeSchema = z.enum(SCOPES);
@@ -140,4 +141,6 @@ export interface AccessClient extends PersonalLoginClient {
   revoke(id: string, options?: { readonly force?: boolean }): Promise<AccessKey>;
   /** One page of the audit log. */
   audit(query?: AuditQuery): Promise<AuditPage>;
+  /** Makes a token with which a browser reads one request. Refused with `forbidden` for a caller without an API key. */
+  viewToken(requestId: string, token?: SubmittedViewToken): Promise<ViewToken>;
 }

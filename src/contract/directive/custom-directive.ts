@@ -1,6 +1,7 @@
 // Custom directives, whose types a user's module defines: the fields that all have, and how one is read.
 // Must never read a custom type as one of the service's own types.
 import * as z from 'zod';
+import { isObject } from '../json/json-object.ts';
 import { directiveFields, submittedFields } from './directive-identity.ts';
 
 /** `defineDirective` takes no other names. */
@@ -34,4 +35,12 @@ export const CUSTOM_CONTEXT = 'adjutant/context';
 export function ownFields(item: Record<string, unknown>): Record<string, unknown> {
   const { type: _type, id: _id, request_id: _request, metadata: _metadata, ...own } = item;
   return own;
+}
+
+/** Splits a stored directive into what its type declares and the context from its run; {} outside a run. */
+export function partedContext<D extends object>(
+  stored: D,
+): { directive: D; toolContext: Record<string, unknown> } {
+  const { [CUSTOM_CONTEXT]: given, ...directive } = stored as D & { [CUSTOM_CONTEXT]?: unknown };
+  return { directive: directive as unknown as D, toolContext: isObject(given) ? { ...given } : {} };
 }

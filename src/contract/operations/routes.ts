@@ -106,6 +106,7 @@ export const CALLS = {
   'keys.create': { method: 'POST', path: '/v1/keys', scope: 'admin', content: 'list' },
   'keys.revoke': { method: 'DELETE', path: '/v1/keys/:key_id', scope: 'admin', content: 'query' },
   'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
+  'keys.viewToken': { method: 'POST', path: `${REQUEST}/token`, scope: 'read', content: 'small' },
   'keys.logins': { method: 'GET', path: '/v1/logins', scope: 'submit' },
   'keys.forgetLogin': { method: 'DELETE', path: '/v1/logins/:server_name', scope: 'submit' },
 } as const satisfies Record<string, Route>;
@@ -126,6 +127,9 @@ const OTHERS = {
   closeRun: { method: 'PUT', path: RUN, scope: 'submit', content: 'list' },
   beginStep: { method: 'POST', path: `${RUN}/steps`, scope: 'submit', content: 'small' },
   endStep: { method: 'POST', path: `${RUN}/steps/end`, scope: 'submit', content: 'list' },
+  takeWork: { method: 'POST', path: '/v1/work/take', scope: 'work', content: 'small', forOperators: true },
+  holdWork: { method: 'POST', path: '/v1/work/hold', scope: 'work', content: 'small', forOperators: true },
+  endWork: { method: 'POST', path: '/v1/work/end', scope: 'work', content: 'work', forOperators: true },
   drainWorker: { method: 'POST', path: '/v1/workers/:worker_id/drain', scope: 'admin', forOperators: true },
   resumeWorker: { method: 'POST', path: '/v1/workers/:worker_id/resume', scope: 'admin', forOperators: true },
   // A caller that signs in has no key yet; the end of a session by its cookie needs the token against other sites.

@@ -28,6 +28,7 @@ import {
 } from '../directive/dead-letter.ts';
 import { instantSchema } from '../identifiers.ts';
 import { laneListingSchema } from '../request/lane-listing.ts';
+import { viewTokenBodySchema, viewTokenSchema } from '../access/view-token.ts';
 import { sessionViewSchema, signInBodySchema } from '../access/session.ts';
 import { serverOutputSchema } from '../tool/server-output.ts';
 import { reconciliationSchema } from '../tool/reconciliation.ts';
@@ -274,6 +275,15 @@ export const SERVICE_OPERATIONS = {
     answer: accessKeySchema,
     statuses: { 200: 'The key before its revocation.' },
     problems: [404, 409],
+  },
+  'keys.viewToken': {
+    tag: 'access',
+    summary: 'Make a token with which a browser reads one request',
+    description: 'For callers with an API key. Revoking the key ends its tokens.',
+    body: ['view-token-body', viewTokenBodySchema],
+    isBodyOptional: true,
+    answer: ['view-token', viewTokenSchema],
+    problems: [413, 415],
   },
   'keys.logins': {
     tag: 'access',

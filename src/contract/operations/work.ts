@@ -41,6 +41,14 @@ import {
   type RepeatedRequest,
   repeatedRequestSchema,
 } from '../run/again.ts';
+import {
+  endedWorkSchema,
+  endWorkBodySchema,
+  heldWorkSchema,
+  holdWorkBodySchema,
+  takenWorkSchema,
+  takeWorkBodySchema,
+} from '../directive/remote-work.ts';
 import { type Submission, submissionSchema } from '../directive/submission.ts';
 import { inputAnswerBodySchema, recordedAnswerSchema } from '../tool/tool-question.ts';
 import {
@@ -306,5 +314,31 @@ export const WORK_OPERATIONS = {
     body: ['end-step-body', endStepBodySchema],
     answer: ['ended-step', endedStepSchema],
     problems: [404, 409, 413, 415],
+  },
+  takeWork: {
+    tag: 'directives',
+    summary: 'Take work of remote directive types',
+    description:
+      'For programs that execute the types of `remote_directives`. The work begins with the first hold; taken work that is not ' +
+      'held within 10 s is given to another program, `once` or not. Begun work whose lease ends is given to another program, up to four ' +
+      'times; `once` work then ends as `outcome_unknown`.',
+    query: waitQuery,
+    body: ['take-work-body', takeWorkBodySchema],
+    answer: ['taken-work', takenWorkSchema],
+    problems: [404, 413, 415, 429],
+  },
+  holdWork: {
+    tag: 'directives',
+    summary: 'Begin taken work, or renew its lease',
+    body: ['hold-work-body', holdWorkBodySchema],
+    answer: ['held-work', heldWorkSchema],
+    problems: [404, 413, 415],
+  },
+  endWork: {
+    tag: 'directives',
+    summary: 'End work with its result or error',
+    body: ['end-work-body', endWorkBodySchema],
+    answer: ['ended-work', endedWorkSchema],
+    problems: [404, 413, 415],
   },
 } as const satisfies Record<string, Operation>;

@@ -3,6 +3,7 @@
 import type { ApiFeature } from '../../http/api.ts';
 import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
 import { digestOf } from '../../http/access/key-text.ts';
+import { keepHeaders } from '../../http/page-headers.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { hostMetadata, MetadataFault } from './client-metadata.ts';
 import { type LoadedServer, PATHS, resourceOf } from './authorization-server.ts';
@@ -165,8 +166,7 @@ function serverRoutes(app: App, options: HostRoutesOptions, own: Own): void {
   const pass: Pass = async (request, reply, inner) => {
     const { answer } = await own.server();
     reply.hijack();
-    for (const [name, value] of Object.entries(reply.getHeaders()))
-      if (value !== undefined) reply.raw.setHeader(name, value);
+    keepHeaders(reply);
     await answer(innerRequest(request, { publicUrl, ...inner }), reply.raw);
     return reply;
   };

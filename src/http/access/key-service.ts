@@ -41,7 +41,7 @@ export interface KeyServiceOptions {
 }
 
 /** Calls about keys and the audit log. */
-export type KeyService = Omit<AccessClient, keyof PersonalLoginClient>;
+export type KeyService = Omit<AccessClient, keyof PersonalLoginClient | 'viewToken'>;
 
 export function createKeyService(options: KeyServiceOptions): KeyService {
   const { records, known, charge, isOpen, hasOtherAdmin, log, now = Date.now } = options;

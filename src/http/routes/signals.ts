@@ -9,6 +9,7 @@ import type { App } from '../app.ts';
 import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
 import { DEFAULT_LOG_PAGE } from '../../contract/operations/requests.ts';
+import { keepHeaders } from '../page-headers.ts';
 import { serve } from '../served-operation.ts';
 import type { UnreadBudget } from '../unread-budget.ts';
 import type { RequesterSignal } from '../waiting.ts';
@@ -98,6 +99,7 @@ async function stream(
   }: SignalRouteOptions & Pick<StreamPlace, 'nextStep'>,
 ): Promise<void> {
   reply.hijack();
+  keepHeaders(reply);
   try {
     const follow = (signal: AbortSignal) => client.signals(requestId, { after, signal });
     await streamSignals(reply.raw, follow, {

@@ -55,6 +55,7 @@ import { NO_SIGNALS } from '../../agents/turn/run-store.ts';
 import type { RunSpec } from '../../agents/turn/transition.ts';
 import { archivedReadsOf, archiveOf } from '../archive.ts';
 import { addedClientsOf } from '../runtime-definitions.ts';
+import { remoteWorkOf } from '../remote-types.ts';
 import { reconcileSettingsOf, runtimeServersOf } from '../runtime-servers.ts';
 import type { Store } from '../store.ts';
 import { createTenantParts } from '../tenant-parts.ts';
@@ -116,7 +117,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     access: doorsOf(access, hosts, personal),
     ready: readinessOf(store, { announcements: hearing, cancellations }, config),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
-    mcpOrigins: new Set(config.allowedOrigins),
+    origins: { mcp: new Set(config.allowedOrigins), api: new Set(config.http.cors.origins) },
     trustedProxies: config.http.trusted_proxies,
     spans: store.spans,
     limits: apiLimits(config),
@@ -125,6 +126,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
+      remoteWorkOf(store, listening, options),
       ...present(hosts?.feature, personal?.feature),
     ],
     scrape: observation.metrics.scrape,

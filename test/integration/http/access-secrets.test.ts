@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGate } from '../../../src/http/access/gate.ts';
+import { createViewTokens } from '../../../src/http/access/view-tokens.ts';
 import { createApi } from '../../../src/http/api.ts';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { createKnownSecrets } from '../../../src/contract/json/secret-text.ts';
@@ -74,6 +75,7 @@ describe('a key', () => {
           openPerson: async () => null,
           hasKeys: async () => true,
         },
+        views: createViewTokens({ keys: { find: async () => null }, secret: async () => 'secret' }),
         others: { reading: async () => null, changing: async (caller) => caller },
         keys: adminAt(service.url),
       },

@@ -115,6 +115,24 @@ describe('every route', () => {
     }
   });
 
+  test('refuses a token for a browser, but those that read its request', async () => {
+    const { key } = await make({ scopes: ['read'] });
+    const access = createAccessClient({ baseUrl: service.url, apiKey: key });
+    const { token } = await access.viewToken('x');
+    const open = new Set<string>();
+    for (const operation of await operations()) {
+      const status = await statusOf(operation, token);
+      if (operation.scopes.length > 0 && status !== 401) open.add(nameOf(operation));
+    }
+    expect([...open].toSorted()).toEqual([
+      'GET /v1/requests/x',
+      'GET /v1/requests/x/directives/x',
+      'GET /v1/requests/x/directives/x/payload',
+      'GET /v1/requests/x/signals',
+    ]);
+    expect(await statusOf({ method: 'GET', path: '/v1/requests/y', scopes: ['read'] }, token)).toBe(401);
+  });
+
   test('has a rule: one without keeps the API from starting', () => {
     const app = fastify() as unknown as App;
     checkAccess(app, null);

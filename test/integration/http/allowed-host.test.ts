@@ -24,12 +24,12 @@ async function statusOf(url: string, host: string): Promise<number | undefined> 
   return response.statusCode;
 }
 
-function start(environment: Record<string, string> = {}): Promise<RunningService> {
-  return startService({ redisUrl: redis.url, roles: { api: true }, environment });
+function start(environment: Record<string, string> = {}, config = {}): Promise<RunningService> {
+  return startService({ redisUrl: redis.url, roles: { api: true }, environment, config });
 }
 
 describe('a service on loopback', () => {
-  const service = shared(start);
+  const service = shared(() => start());
 
   test('answers to its own names, on whatever port they are reached', async () => {
     const { port } = new URL(service.url);
@@ -138,6 +138,36 @@ describe('a page of an origin that the operator named', () => {
       const asked = await preflight(path, from);
       expect([asked.status, asked.headers.get('access-control-allow-origin')], path).toEqual([403, null]);
     }
+  });
+});
+
+describe('a page of an origin of `http.cors`', () => {
+  const origin = 'https://app.example';
+  const service = shared(async () => start({}, { http: { cors: { origins: [origin] } } }));
+  const send = async (method: string, path: string, from: string): Promise<Response> =>
+    fetch(service.url + path, { method, headers: { origin: from } });
+
+  // Fetch standard, CORS protocol: exact origins, no credentials.
+  test('may call /v1 alone, without cookies', async () => {
+    const asked = await send('OPTIONS', '/v1/requests/none/signals', origin);
+    expect([asked.status, Object.fromEntries(asked.headers)]).toMatchObject([
+      204,
+      {
+        'access-control-allow-origin': origin,
+        'access-control-allow-headers': expect.stringContaining('last-event-id'),
+        vary: 'Origin',
+      },
+    ]);
+    const answered = await send('GET', '/v1/requests/none', origin);
+    expect([answered.status, answered.headers.get('access-control-allow-origin')]).toEqual([404, origin]);
+    expect(answered.headers.get('access-control-allow-credentials')).toBeNull();
+    for (const [path, from] of [
+      ['/mcp', origin],
+      ['/v1x', origin],
+      ['/v1/requests', 'https://other.example'],
+      ['/v1/requests', `${origin}:8443`],
+    ] as const)
+      expect((await send('OPTIONS', path, from)).status, path).toBe(403);
   });
 });
 

@@ -3,9 +3,10 @@
 from . import models
 from .async_client import AsyncClient, AsyncRuns
 from .client import Client, Runs
-from .errors import AdjutantError, DirectiveFailed, Refused, SignatureInvalid, StepFailed, Unavailable
+from .errors import AdjutantError, DirectiveFailed, Refused, SignatureInvalid, StepFailed, Unavailable, WorkFailed
 from .text import TextEvent
 from .webhooks import verify_webhook
+from .worker import Work, Worker
 
 __all__ = [
     "AdjutantError",
@@ -19,6 +20,9 @@ __all__ = [
     "StepFailed",
     "TextEvent",
     "Unavailable",
+    "Work",
+    "WorkFailed",
+    "Worker",
     "models",
     "verify_webhook",
 ]

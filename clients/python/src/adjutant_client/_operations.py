@@ -17,7 +17,9 @@ from .models import (
     BegunStep,
     Cancellation,
     DirectiveView,
+    EndedWork,
     ForeignRunView,
+    HeldWork,
     RecordedAnswer,
     RecordedDecision,
     RequestListing,
@@ -28,6 +30,7 @@ from .models import (
     SignalPage,
     StartedRun,
     Submission,
+    TakenWork,
 )
 
 Directives = Union[Content, Sequence[Content]]
@@ -52,6 +55,9 @@ _ANSWER = TypeAdapter(RecordedAnswer)
 _BEGUN = TypeAdapter(BegunStep)
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 _RUN = TypeAdapter(ForeignRunView)
+_TAKEN = TypeAdapter(TakenWork)
+_HELD = TypeAdapter(HeldWork)
+_ENDED = TypeAdapter(EndedWork)
 
 
 def new_id() -> str:
@@ -267,3 +273,22 @@ def read_run(run: str) -> Steps[ForeignRunView]:
 
 def close_run(run: str, **members: Any) -> Steps[ForeignRunView]:
     return (yield from ask(Call("PUT", path("runs", run), _given(members)), _RUN))
+
+
+def take_work(types: Sequence[str]) -> Steps[TakenWork]:
+    call = Call("POST", path("work", "take", wait_ms=LONG_POLL_MS), {"types": list(types)}, wait_s=LONG_POLL_MS / 1_000)
+    return (yield from ask(call, _TAKEN))
+
+
+def hold_work(held: Mapping[str, Any]) -> Steps[HeldWork]:
+    return (yield from ask(Call("POST", path("work", "hold"), held), _HELD))
+
+
+def end_work(held: Mapping[str, Any], end: Mapping[str, Any]) -> Steps[EndedWork]:
+    """Waits out an outage: the end is known here alone."""
+    reconnection = Reconnection()
+    while True:
+        try:
+            return (yield from ask(Call("POST", path("work", "end"), {**held, **end}), _ENDED))
+        except Unavailable as error:
+            yield reconnection.next(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 if TYPE_CHECKING:
     from .models import ErrorEnvelope, Problem, Signal
@@ -54,6 +54,16 @@ class DirectiveFailed(AdjutantError):
 
 class StepFailed(AdjutantError):
     """The recorded error of a step that an earlier start of the program ran."""
+
+
+class WorkFailed(AdjutantError):
+    """Raised by your own directive type: its work failed, and had no effect. `retryable`: whether another attempt may succeed."""
+
+    def __init__(
+        self, type: str, message: str, *, details: Optional[Mapping[str, Any]] = None, retryable: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.error = {"type": type, "message": message, "details": dict(details or {}), "retryable": retryable}
 
 
 class SignatureInvalid(AdjutantError):

@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: a3c60aa9c38b093f18388d2bdf9e5151060ecfb0935a3236c23c3b7483e73d79
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f6d1051285a76a15c9e1383d776c68297cbd35795bef0e2667f8731b76d96e53
 
 from __future__ import annotations
 
@@ -170,6 +170,13 @@ class DirectiveViewNoticesItem(Model):
     """
 
 
+class EndedWork(Model):
+    state: Literal['recorded', 'cancelled', 'lost'] | str
+    """
+    `recorded`: the end is stored; the same end again is the same. `cancelled`, `lost`: it has no effect.
+    """
+
+
 class ErrorEnvelope(Model):
     type: str
     """
@@ -293,6 +300,13 @@ class ForeignRunView(Model):
     error: str | None = None
     """
     Failure with which it was closed. Absent: none.
+    """
+
+
+class HeldWork(Model):
+    state: Literal['held', 'cancelled', 'lost'] | str
+    """
+    `held`: the program has the work until its lease ends. `cancelled`: the directive has ended: stop. `lost`: the lease had ended: stop.
     """
 
 
@@ -6200,6 +6214,64 @@ class ToolExec(Model):
     effect: Literal['read', 'idempotent', 'once'] | None = None
     """
     Repeatability of the call: `read`, `idempotent` or `once`. A call of a `once` tool is never repeated where it may have run. Default: as the catalog states.
+    """
+
+
+class TakenWorkWork(Model):
+    type: str
+    """
+    Type of the directive.
+    """
+    work_id: str
+    """
+    Id of the work. Another attempt of the directive is other work.
+    """
+    token: str
+    """
+    Token of the taker: the current one alone holds and ends the work.
+    """
+    lease_ms: int
+    """
+    Time until the program counts as dead unless it holds the work again, in milliseconds. The first hold is due within 10 s.
+    """
+    directive: dict[str, Any]
+    """
+    Directive as accepted.
+    """
+    tenant: str
+    """
+    Tenant of the request.
+    """
+    effect: Literal['read', 'idempotent', 'once'] | str
+    """
+    Whether the work may be repeated after a program died.
+    """
+    attempt: int
+    """
+    Number of the attempt, from 1.
+    """
+    idempotency_key: str
+    """
+    The same for every attempt of the directive.
+    """
+    remaining_ms: int
+    """
+    Time until the deadline when the attempt began, in milliseconds.
+    """
+    traceparent: str
+    """
+    W3C trace context of the attempt.
+    """
+    tool_context: dict[str, Any]
+    """
+    In a run: the agent's `tool_context` and `state`; else {}.
+    """
+
+
+class TakenWork(Model):
+    work: TakenWorkWork | None
+    """
+    Work that the program now has; null: none came in time.
     """
 
 

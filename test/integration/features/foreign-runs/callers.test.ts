@@ -57,9 +57,12 @@ function anthropicTurn(messages: number): object[] {
 }
 
 function chatTurn({ model, messages }: { model: string; messages: object[] }): object {
-  if (model !== 'agent') return { content: `read ${messages.length}` };
+  if (model !== 'agent' && model !== 'mailer') return { content: `read ${messages.length}` };
   if (messages.length > 1) return { content: 'Refunded.' };
-  const called = { name: 'counting__once', arguments: '{"label":"ai-sdk"}' };
+  const called =
+    model === 'agent'
+      ? { name: 'counting__once', arguments: '{"label":"ai-sdk"}' }
+      : { name: 'send_mail', arguments: '{"to":"ana"}' };
   return { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: called }] };
 }
 
@@ -435,6 +438,28 @@ test.each(['anthropic', 'ai-sdk'])(
     expect(service.executions(agent)).toBe(1);
   },
 );
+
+// Public rule: docs/any-agent.md, "What is not promised": a tool of the agent's own process needs a step.
+test('a tool of the process of an AI SDK agent runs once, although the agent is killed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-mail-'));
+  const file = join(folder, 'mails.txt');
+  const env = {
+    ADJUTANT_URL: service.url,
+    OPENAI_API_KEY: 'any',
+    MODEL: 'play:mailer',
+    RUN: 'mailer',
+    MAIL_FILE: file,
+  };
+  const start = (): Child =>
+    spawnNode(['--conditions=adjutant-source', 'examples/agents/ai-sdk-own-tools.ts'], { env });
+  const first = start();
+  await first.waitForLine(/^step: 1 calls/);
+  await first.kill9();
+  await using second = stopping(start());
+  expect(await second.waitForLine(/^answer/)).toBe('answer: Refunded.');
+  expect(readFileSync(file, 'utf8')).toBe('ana\n');
+  await rm(folder, { recursive: true });
+});
 
 function stopping(child: Child): Child & AsyncDisposable {
   return { ...child, [Symbol.asyncDispose]: async () => void (await child.kill9()) };

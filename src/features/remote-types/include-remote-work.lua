@@ -1,0 +1,44 @@
+-- The work of one remote directive type, as its scripts share it.
+-- Must never let a `once` call begin twice: work that was begun and whose lease has passed is lost, not waiting.
+--
+-- KEYS[1] beginning of the keys of the type, all in one slot:
+--   queue        list of the ids of waiting work, the next one first
+--   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost), token of the taker, until (end of its lease, milliseconds
+--                since the epoch), begun (how often it was begun), effect, lease (milliseconds), type, body (JSON), finish (JSON)
+local QUEUE = KEYS[1] .. 'queue'
+local MOST_BEGUN = 4
+
+local function key_of(id)
+  return KEYS[1] .. 'work:' .. id
+end
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function int(value)
+  return string.format('%.0f', value)
+end
+
+local function is_held(state)
+  return state == 'taken' or state == 'running'
+end
+
+-- The state and the token of work whose lease is checked; nil: there is none.
+local function settled(id)
+  local key = key_of(id)
+  local record = redis.call('HMGET', key, 'state', 'token', 'until', 'effect', 'begun')
+  local state, token = record[1], record[2]
+  if not state then
+    return nil
+  elseif not is_held(state) or tonumber(record[3]) > now_ms() then
+    return state, token
+  elseif state == 'running' and (record[4] == 'once' or tonumber(record[5]) >= MOST_BEGUN) then
+    redis.call('HSET', key, 'state', 'lost')
+    return 'lost', token
+  end
+  redis.call('HSET', key, 'state', 'waiting', 'token', '')
+  redis.call('LPUSH', QUEUE, id)
+  return 'waiting', ''
+end

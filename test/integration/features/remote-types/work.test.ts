@@ -1,0 +1,92 @@
+/** Work of remote directive types over HTTP: who may take it, and which end counts.
+ *  Public rule: the operations `takeWork`, `holdWork` and `endWork` of /openapi.json (issue 39, A.1). */
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
+import type { SubmittedKey } from '../../../../src/contract/access/access.ts';
+import type { TakenWork } from '../../../../src/contract/directive/remote-work.ts';
+import { startService } from '../../../support/running-service.ts';
+import { shared, useRedis } from '../../../support/shared.ts';
+
+const ADMIN = randomBytes(32).toString('hex');
+const redis = useRedis();
+const service = shared(async () =>
+  startService({
+    redisUrl: redis.url,
+    config: { remote_directives: { pay: {}, tally: { effect: 'idempotent' } }, tenants: { acme: {} } },
+    environment: { ADJUTANT_ADMIN_KEY: ADMIN },
+  }),
+);
+
+async function send(operation: string, body: object, key = ADMIN): Promise<[number, unknown]> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(body) };
+  const response = await fetch(`${service.url}/v1/work/${operation}`, init);
+  return [response.status, await response.json()];
+}
+
+async function submit(type: string, id: string): Promise<void> {
+  const client = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  await client.submit({ type, request_id: id, id: 'work', amount: 7 } as never);
+  await client.close();
+}
+
+async function take(type: string): Promise<TakenWork> {
+  const [, { work }] = (await send('take?wait_ms=60000', { types: [type] })) as [number, { work: TakenWork }];
+  return work;
+}
+
+async function endOf(id: string): Promise<unknown> {
+  const client = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  const end = await client.result(id, 'work');
+  await client.close();
+  return end && 'result' in end.data && end.data.result;
+}
+
+const RESULT = { ok: true, payload: 'paid', effects: [] };
+
+test('an end counts from the holder of begun work alone, and once', async () => {
+  await submit('pay', 'counted');
+  const { type, work_id, token, directive } = await take('pay');
+  expect(directive).toMatchObject({ type: 'pay', request_id: 'counted', id: 'work', amount: 7 });
+  const held = { type, work_id, token };
+  const end = { ...held, result: RESULT };
+  expect(await send('end', end)).toEqual([200, { state: 'lost' }]);
+  expect(await send('hold', { ...held, token: 'another' })).toEqual([200, { state: 'lost' }]);
+  expect(await send('hold', held)).toEqual([200, { state: 'held' }]);
+  expect(await send('end', { ...end, token: 'another' })).toEqual([200, { state: 'lost' }]);
+  expect(await send('end', { ...end, result: { ok: 'maybe' } })).toMatchObject([400, {}]);
+  expect(await send('end', end)).toEqual([200, { state: 'recorded' }]);
+  const other = { ...end, result: { ...RESULT, payload: 'other' } };
+  expect(await send('end', other)).toEqual([200, { state: 'recorded' }]);
+  expect(await endOf('counted')).toEqual(RESULT);
+});
+
+test('work that was cancelled does not begin, and its end has no effect', async () => {
+  await submit('pay', 'unwanted');
+  const { type, work_id, token } = await take('pay');
+  const client = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  await client.cancel('unwanted', 'work');
+  // It was not begun, so that nothing is in doubt.
+  const end = await endOf('unwanted');
+  expect(end).toMatchObject({ ok: false, error: { type: 'cancelled' } });
+  expect(JSON.stringify(end)).not.toContain('unknown');
+  await client.close();
+  expect(await send('hold', { type, work_id, token })).toEqual([200, { state: 'cancelled' }]);
+  expect(await send('end', { type, work_id, token, result: RESULT })).toEqual([200, { state: 'cancelled' }]);
+});
+
+test('work is for keys of the default tenant with the scope, which name the type', async () => {
+  const access = createAccessClient({ baseUrl: service.url, apiKey: ADMIN });
+  const statusOf = async (key: Partial<SubmittedKey>): Promise<number> => {
+    const made = await access.create({ name: 'worker', scopes: ['work'], ...key });
+    const [status] = await send('take', { types: ['tally'] }, made.key);
+    return status;
+  };
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ tools: ['custom.tally'] })).toBe(200);
+  expect(await statusOf({ tools: ['custom.pay'] })).toBe(403);
+  expect(await statusOf({ scopes: ['submit', 'read'] })).toBe(403);
+  expect(await statusOf({ tenant: 'acme' })).toBe(403);
+  expect(await send('take', { types: ['unknown'] })).toMatchObject([404, { code: 'not_found' }]);
+});
