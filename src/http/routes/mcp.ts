@@ -7,6 +7,7 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { readInput } from '../../contract/json/read-input.ts';
 import { RUN_HEADER, runNameSchema } from '../../contract/run/foreign-run.ts';
 import type { App } from '../app.ts';
+import { responseWritten } from '../mcp/host.ts';
 import { MCP_PATHS } from '../route-rules.ts';
 
 export interface McpHandler {
@@ -23,7 +24,9 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
   const method = ['GET', 'POST', 'DELETE'];
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { server = null, run } = request.params as { server?: string; run?: string };
-    const response = await mcp.handle(server, webRequest(request, reply, run), request.body);
+    const asked = webRequest(request, reply, run);
+    reply.raw.once('finish', () => responseWritten(asked));
+    const response = await mcp.handle(server, asked, request.body);
     if (typeof response !== 'string') return sendResponse(reply, response);
     throw new DirectiveRefused(problem('not_found', { detail: response }));
   };
