@@ -60,7 +60,11 @@ function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Exec
 }
 
 /** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
-export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
+export async function execute(
+  parts: AttemptParts,
+  claimed: Claimed,
+  held: DisposableStack,
+): Promise<Executed> {
   const { envelope, definition, claim: ref } = claimed;
   const directive = withOwnId(envelope.directive);
   const handle = parts.running.begin(ref);
@@ -79,6 +83,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const tasks = taskKeeping(parts, claimed, handle);
     const said = {
       ...contextFor(claimed, handle, reporter),
+      held,
       account: parts.logins?.accountOf(envelope) ?? undefined,
       login: login.login ?? undefined,
       tasks,

@@ -110,6 +110,8 @@ export interface ExecutionContext {
    * since a limit is reached or the claim is lost.
    */
   drained(): Promise<boolean>;
+  /** Disposed of once the outcome of the attempt is recorded: until then its result is in memory, some times. */
+  held: DisposableStack;
   /** The questions of the tool in an earlier attempt, with the answers; absent: none. */
   answered?: AnsweredRound;
   /**
