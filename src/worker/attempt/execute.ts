@@ -157,7 +157,7 @@ function contextFor(
   claimed: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
-): ExecutionContext {
+): Omit<ExecutionContext, 'held'> {
   const { envelope, lane, candidate, attempt, granted, origin, claim: ref } = claimed;
   const { index, history, cheaper } = candidate;
   return {
