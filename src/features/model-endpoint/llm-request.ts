@@ -45,7 +45,7 @@ export interface RequestOptions extends BudgetOptions {
   readonly limiter: ModelLimiter;
 }
 
-/** Large answers that a process reads at once: each is in memory as a whole, some times. */
+/** Large answers, and large events of streams, that a worker has in memory at once: each is there as a whole, some times. */
 const LARGE_AT_ONCE = 4;
 /** Bytes of an answer that is not large. */
 const SMALL_BYTES = 1_024 * 1_024;

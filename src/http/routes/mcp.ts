@@ -7,12 +7,13 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { readInput } from '../../contract/json/read-input.ts';
 import { RUN_HEADER, runNameSchema } from '../../contract/run/foreign-run.ts';
 import type { App } from '../app.ts';
-import { responseWritten } from '../mcp/host.ts';
 import { MCP_PATHS } from '../route-rules.ts';
 
 export interface McpHandler {
   /** `server` null: the tools of all servers. The answer is a sentence when there is no such server now. */
   handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | string>;
+  /** The response to this request was written whole to its connection. */
+  written(request: Request): void;
   close(): Promise<void>;
 }
 
@@ -25,7 +26,7 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { server = null, run } = request.params as { server?: string; run?: string };
     const asked = webRequest(request, reply, run);
-    reply.raw.once('finish', () => responseWritten(asked));
+    reply.raw.once('finish', () => mcp.written(asked));
     const response = await mcp.handle(server, asked, request.body);
     if (typeof response !== 'string') return sendResponse(reply, response);
     throw new DirectiveRefused(problem('not_found', { detail: response }));

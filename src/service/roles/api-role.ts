@@ -29,6 +29,7 @@ import { OPERATING_SERVER } from '../../contract/identifiers.ts';
 import { createOperatingEndpoint } from '../../features/operating/server.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
 import type { CallsOfRuns } from '../../http/mcp/calls/run-call.ts';
+import { responseWritten } from '../../http/mcp/host.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import type { Offer } from '../../http/mcp/offered-tools.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
@@ -326,6 +327,7 @@ function mcpOf(
       const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
       return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
     },
+    written: responseWritten,
     close: async () =>
       void (await Promise.all([operating, ...endpoints.all()].map(async (made) => made.close()))),
   };
