@@ -45,7 +45,7 @@ export interface RequestOptions extends BudgetOptions {
   readonly limiter: ModelLimiter;
 }
 
-/** Large answers, and large events of streams, that a worker has in memory at once: each is there as a whole, some times. */
+/** Large answers, and large events of streams, in the memory of a worker at once; each takes its size some times. */
 const LARGE_AT_ONCE = 4;
 /** Bytes of an answer that is not large. */
 const SMALL_BYTES = 1_024 * 1_024;
@@ -173,7 +173,7 @@ async function call(prepared: Prepared): Promise<Execution> {
     ...prepared,
     reader: createAnswerReader(directive.wire),
     stops,
-    place: placeIn(large, context.held, stops.signal),
+    place: placeIn(large, context.whenRecorded, stops.signal),
     startedAt: performance.now(),
     hide: lazily(sent.secrets),
     answer: null,
@@ -248,21 +248,21 @@ async function answeredWhole(
   return error === null ? turnExecution(made) : failed(made, reportedFailure(made, error));
 }
 
-/** The place of one call among the large answers of a process. It is taken once, and given back when the outcome is recorded. */
-function placeIn(large: Semaphore, held: DisposableStack, signal: AbortSignal) {
+/** The place of one call among the large answers of a process, until it leaves it or its outcome is recorded. */
+function placeIn(large: Semaphore, whenRecorded: ExecutionContext['whenRecorded'], signal: AbortSignal) {
   let isTaken = false;
   const leave = (): void => {
     if (isTaken) large.release();
     isTaken = false;
   };
-  held.defer(leave);
   return {
     from: SMALL_BYTES,
     leave,
     async take(): Promise<void> {
-      isTaken ||= await large.take(signal);
-      // The attempt was recorded without this executor, which did not end in time.
-      if (held.disposed) leave();
+      if (!isTaken && (await large.take(signal))) {
+        isTaken = true;
+        whenRecorded(leave);
+      }
       signal.throwIfAborted();
     },
   };

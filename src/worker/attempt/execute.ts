@@ -59,11 +59,11 @@ function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Exec
   return null;
 }
 
-/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
+/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. `recording` ends with the record. */
 export async function execute(
   parts: AttemptParts,
   claimed: Claimed,
-  held: DisposableStack,
+  recording: DisposableStack,
 ): Promise<Executed> {
   const { envelope, definition, claim: ref } = claimed;
   const directive = withOwnId(envelope.directive);
@@ -83,7 +83,7 @@ export async function execute(
     const tasks = taskKeeping(parts, claimed, handle);
     const said = {
       ...contextFor(claimed, handle, reporter),
-      held,
+      whenRecorded: (release: () => void) => (recording.disposed ? release() : recording.defer(release)),
       account: parts.logins?.accountOf(envelope) ?? undefined,
       login: login.login ?? undefined,
       tasks,
@@ -157,7 +157,7 @@ function contextFor(
   claimed: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
-): Omit<ExecutionContext, 'held'> {
+): Omit<ExecutionContext, 'whenRecorded'> {
   const { envelope, lane, candidate, attempt, granted, origin, claim: ref } = claimed;
   const { index, history, cheaper } = candidate;
   return {

@@ -58,11 +58,11 @@ function anthropicTurn(messages: number): object[] {
 }
 
 function chatTurn({ model, messages }: { model: string; messages: object[] }): object {
-  const asked = /^agent(?:-(?<label>.+))?$/.exec(model);
+  const asked = /^agent(?:-(?<label>.+)-(?<delay>\d+))?$/.exec(model);
   if (asked === null) return { content: `read ${messages.length}` };
-  const label = asked.groups?.['label'];
+  const { label, delay } = asked.groups ?? {};
   if (label === undefined && messages.length > 1) return { content: 'Refunded.' };
-  const args = label === undefined ? { label: 'ai-sdk' } : { label, delay_ms: 500 };
+  const args = label === undefined ? { label: 'ai-sdk' } : { label, delay_ms: Number(delay) };
   const called = { name: 'counting__once', arguments: JSON.stringify(args) };
   return { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: called }] };
 }
@@ -155,7 +155,7 @@ test.each(ERAS)(
     const [run, label] = [`cut-${era}`, `cut-${era}`];
     const told = { role: 'assistant', content: 'ECONNRESET' };
     const turn = async (...more: readonly object[]) =>
-      ask(run, [SYSTEM, USER, ...more], {}, `agent-${label}`);
+      ask(run, [SYSTEM, USER, ...more], {}, `agent-${label}-500`);
     const args = { label, delay_ms: 500 };
     const proxy = await startCuttingProxy({ target: service.url });
     await using cut = await openHost(era, `${proxy.url}/runs/${run}/mcp`);
@@ -172,6 +172,26 @@ test.each(ERAS)(
     expect(service.executions(label)).toBe(2);
   },
 );
+
+test('an answer that is given as a task is given, too: an equal once call of a later turn is another one', async () => {
+  const args = { label: 'task', delay_ms: 1_100 };
+  const turn = async (...more: readonly object[]) =>
+    ask('task', [SYSTEM, USER, ...more], {}, 'agent-task-1100');
+  const send = async (method: string, name: string, params: object) => {
+    const extensions = ['io.modelcontextprotocol/tasks'];
+    const asked = { method, name, params: params as Record<string, unknown>, extensions };
+    return (await askModern(`${service.url}/runs/task/mcp`, asked)).result ?? {};
+  };
+  const call = async () => send('tools/call', 'counting__once', { name: 'counting__once', arguments: args });
+  await turn();
+  const { taskId } = await call();
+  await eventually(async () => (await send('tasks/get', String(taskId), { taskId }))['status']).toBe(
+    'completed',
+  );
+  await turn({ role: 'assistant', content: 'once more' });
+  await call();
+  expect(service.executions('task')).toBe(2);
+});
 
 test('names of runs that are none are refused, and so is an unknown tool', async () => {
   const response = await fetch(`${service.url}/runs/a%20b/mcp`, {

@@ -41,7 +41,7 @@ function calls() {
     const parsed = parseSubmission({ type: 'llm_request', wire: 'openai_chat', model: 'p:m', body });
     if (!parsed.ok || parsed.directives[0] === undefined || !definition) throw new Error('no call');
     const directive = completeDirective(parsed.directives[0], { id: 'd', request_id: 'r' });
-    const held = new DisposableStack();
+    const recording = new DisposableStack();
     const execution = definition.execute(directive, {
       lane: 'llm.p',
       models: ['p:m'],
@@ -55,9 +55,9 @@ function calls() {
       idempotencyKey: 'key',
       report: () => {},
       drained: () => Promise.resolve(true),
-      held,
+      whenRecorded: (release) => recording.defer(release),
     });
-    return { execution, held };
+    return { execution, recording };
   };
 }
 
@@ -81,7 +81,7 @@ test.each([
     for (let at = 0; at < 30; at += 1)
       expect(await call('0.1', stream).execution).toMatchObject({ result: { ok: true } });
     expect(ended).toEqual([]);
-    four[0]?.held.dispose();
+    four[0]?.recording.dispose();
     expect(await waiting).toMatchObject({ result: { ok: true } });
   },
 );

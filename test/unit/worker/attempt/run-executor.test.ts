@@ -28,7 +28,7 @@ function run(execute: Execute, signal: AbortSignal) {
     candidate: { index: 0, history: [] },
     redeliveries: 0,
     drained: () => Promise.resolve(true),
-    held: new DisposableStack(),
+    whenRecorded: () => {},
     report: () => {},
   };
   return runExecutor(testTool(execute) as QueuedDefinition, toolCall(), context);
