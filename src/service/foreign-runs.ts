@@ -25,7 +25,7 @@ export function foreignRunsOf(
   const store = createRunStore(connection, keys, keptMs, spend);
   return {
     calls: createRunService({ store, spend, mustEncrypt }),
-    findCall: createToolCalls({ store, spans, keptMs }),
+    toolCalls: createToolCalls({ store, spans, keptMs }),
     turns: createTurns({
       store,
       spans,

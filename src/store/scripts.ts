@@ -35,6 +35,7 @@ export type ScriptName =
   | 'foreign-call'
   | 'foreign-close'
   | 'foreign-forget'
+  | 'foreign-given'
   | 'foreign-step'
   | 'foreign-step-end'
   | 'foreign-turn'

@@ -17,6 +17,7 @@ import type { AdjutantProcess, Processes } from '../support/installation.ts';
 import { freePort } from '../support/process.ts';
 
 const REFUND_MS = 500;
+const AGAIN_MS = 10;
 const LONGEST_RUN_MS = 180_000;
 /** Runs of killed agents at the same time; each is a run of its own. */
 const AT_ONCE = 2;
@@ -80,7 +81,8 @@ async function rowOf(example: AgentExample): Promise<string> {
   for (const part of PARTS) {
     const run = `${prefix}-${part}`;
     const agent = start(api.url, run);
-    await delay(calmMs / 2);
+    await untilAsked(run, agent);
+    await delay(REFUND_MS);
     await killed(part);
     await agent.kill9();
     await answered(start, run);
@@ -175,10 +177,20 @@ async function answered(start: StartAgent, run: string): Promise<void> {
   say(`${run} has no answer after ${LONGEST_RUN_MS} ms. Its last lines:\n${last.join('\n')}`);
 }
 
-/** Whether a start of the agent sent another history: a host that outlives the API tells its model of the lost connection. */
+/** Resolves when the provider has seen the first turn, or the agent has ended. An agent that begins without the API has no tools: its first turn
+ *  then is another task (docs/any-agent.md). */
+async function untilAsked(run: string, agent: ReturnType<StartAgent>): Promise<void> {
+  let hasEnded = false;
+  void agent.exited.then(() => (hasEnded = true));
+  while (!hasEnded && agents.counted(run).asked[0] === 0) await delay(AGAIN_MS);
+}
+
+/** Whether a start of the agent sent another history, each turn of which is in the record and was paid for once: a host that outlives the API
+ *  tells its model of the lost connection, and may go on beside its next start. */
 async function leftItsRecord(run: string): Promise<boolean> {
-  const { diverged } = (await (await fetch(`${api.url}/v1/runs/${run}`)).json()) as { diverged?: object };
-  return diverged !== undefined;
+  const { turns } = (await (await fetch(`${api.url}/v1/runs/${run}`)).json()) as { turns: number };
+  const { asked } = agents.counted(run);
+  return turns > asked.length && turns === asked.reduce((sum, count) => sum + count);
 }
 
 /** `part`: the process that was killed besides the agent. Returns whether the counts are right. */
@@ -213,7 +225,7 @@ function partText(run: string, isRight: boolean, isBranch: boolean): string {
   const facts = [
     ...(more > 0 ? [`${more} more at the provider`] : []),
     ...(isUnknown ? ['unknown outcome'] : []),
-    ...(isBranch ? ['a branch'] : []),
+    ...(isBranch ? ['another history'] : []),
   ];
   return [isRight ? 'right' : 'wrong', ...facts].join(', ');
 }

@@ -121,6 +121,7 @@ export async function call(fields: Fields, setup: CallSetup): Promise<CallResult
       onDelta?.(data as Delta);
     },
     drained: () => Promise.resolve(true),
+    whenRecorded: () => {},
     ...setup.context,
   };
   const describeTool = async (name: string) => tools[name] ?? null;

@@ -1,6 +1,6 @@
 -- Finds or makes the directive of a tool call: of those that the last turns asked for, in order, or one that none asked for.
--- Must never give a `once` call that happened a second directive in a branch, nor one that a turn asked for once, unless the caller
--- allows the repeat.
+-- Must never give a `once` call that happened a second directive in a branch, nor one that a turn asked for once, nor one whose answer
+-- was not given whole before another turn asked for it again, unless the caller allows the repeat.
 -- @include include-foreign-run.lua
 --
 -- ARGV[1] name of the run   ARGV[2] base of a new run, or ''   ARGV[3] trace of a new run   ARGV[4] keep, milliseconds
@@ -17,10 +17,12 @@ keep(ARGV[4])
 local call, arguments, names = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
 read_mark(ARGV[10])
 local cursor = get('cursor')
-if ARGV[12] == 'wait' and cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 then
+local allows_repeat, is_once = ARGV[9] == 'repeat', ARGV[8] == 'once'
+-- The turn whose answer is not noted yet. Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
+local writing = cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 and cursor or ''
+if ARGV[12] == 'wait' and writing ~= '' then
   return { 'kind', 'early' }
 end
-local allows_repeat, is_once = ARGV[9] == 'repeat', ARGV[8] == 'once'
 
 -- Hosts put the name of the server, and more, before the name of a tool.
 local function is_named(asked)
@@ -77,6 +79,22 @@ local function make(id)
   made = id
 end
 
+-- An equal call whose answer was not given whole, and the turn that asked for it last; nil: `turn` itself asked for all of them.
+local function unanswered(turn)
+  for asker, id in string.gmatch(get('h:' .. call), '(%d+):(%S+)') do
+    if is_once and not allows_repeat and asker ~= turn then
+      return id, asker
+    end
+  end
+end
+
+-- Its answer counts as not given, until that is noted again.
+local function hold(turn, id)
+  if is_once then
+    set('h:' .. call, without(get('h:' .. call), id, MOST_HELD - 1) .. turn .. ':' .. id .. ' ')
+  end
+end
+
 local function take(turn, index, is_mapped)
   local field = 'm:' .. turn .. '.' .. index
   local id = 't' .. turn .. '.c' .. index
@@ -86,14 +104,15 @@ local function take(turn, index, is_mapped)
   elseif early ~= '' then
     id = early
     redis.call('HDEL', STATE, 'v:' .. turn .. '.' .. call)
-  elseif is_once and happened and get('branch') ~= '' and not allows_repeat then
-    id = happened
   else
-    local refusal = make(id)
+    local known = unanswered(turn) or (is_once and get('branch') ~= '' and not allows_repeat and happened)
+    local refusal = not known and make(id)
     if refusal then
       return refusal
     end
+    id = known or id
   end
+  hold(turn, id)
   set('u:' .. turn, get('u:' .. turn) .. index .. ',', field, call .. ' ' .. id, 'e:' .. call, id)
   return answer(id)
 end
@@ -118,20 +137,24 @@ end
 
 -- No turn asks for it (any more). A `once` call that a turn asked for is that call again, as its host repeats it; and where the program
 -- does not name its passes, nothing tells a second call from the first one after a restart.
-if is_once and happened and not allows_repeat
+local id, asker = unanswered(writing)
+if id then
+  hold(asker, id)
+elseif is_once and happened and not allows_repeat
   and (get('branch') ~= '' or get('mark') == '' or string.sub(happened, 1, 1) == 't') then
-  return answer(happened)
+  id = happened
+else
+  local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')
+  count = pass == get('pass') and tonumber(count) + 1 or 1
+  id = 'c.' .. call .. '.' .. int(count)
+  local refusal = get('c:' .. id) == '' and make(id) or nil
+  if refusal then
+    return refusal
+  end
+  set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
 end
-local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')
-count = pass == get('pass') and tonumber(count) + 1 or 1
-local id = 'c.' .. call .. '.' .. int(count)
-local refusal = get('c:' .. id) == '' and make(id) or nil
-if refusal then
-  return refusal
-end
-set('f:' .. call, get('pass') .. ' ' .. int(count), 'e:' .. call, id)
--- Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
-if cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 then
-  set('v:' .. cursor .. '.' .. call, id)
+if writing ~= '' then
+  set('v:' .. writing .. '.' .. call, id)
+  hold(writing, id)
 end
 return answer(id)

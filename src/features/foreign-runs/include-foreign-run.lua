@@ -22,6 +22,7 @@
 --   m:<turn>.<index>           the call that it became: '<call> <id>'
 --   v:<turn>.<call>            the call that was made before the answer of the turn was noted, and that the answer may ask for
 --   e:<call>                   the last one with this tool and these arguments
+--   h:<call>                   the `once` calls equal to it whose answers were not given whole since a turn asked for them: '<turn>:<id> ...'
 --   c:<id>                     when a call was given this id
 --   f:<call>                   '<pass> <how many of it no turn asked for in the pass>'
 --   y:<id>                     how often a turn or call was tried again under another id
@@ -29,6 +30,7 @@
 -- KEYS[2] results, hash: step -> its end, JSON
 local STATE, RESULTS = KEYS[1], KEYS[2]
 local MOST_RECENT = 8
+local MOST_HELD = 256
 
 local function now_ms()
   local time = redis.call('TIME')
@@ -85,6 +87,17 @@ local function read_mark(mark)
   end
   begin_pass()
   return true
+end
+
+-- The last `most` calls of a list of `h:<call>`, without one of them.
+local function without(held, id, most)
+  local kept = {}
+  for turn, other in string.gmatch(held, '(%d+):(%S+)') do
+    if other ~= id then
+      kept[#kept + 1] = turn .. ':' .. other .. ' '
+    end
+  end
+  return table.concat(kept, '', math.max(1, #kept - most + 1))
 end
 
 -- The request of a turn or call as it is tried now.

@@ -242,6 +242,10 @@ export function createRunStore(
     async again(owner: RunOwner, id: string, requestId: string): Promise<string> {
       return namedIn(await run('foreign-again', keysOf(owner), [id, requestId])).text('request');
     },
+    /** Notes that the answer of a call was given whole. */
+    async given(owner: RunOwner, requestId: string): Promise<void> {
+      await run('foreign-given', keysOf(owner), [requestId]);
+    },
     async step(owner: RunOwner, { key, effect, leaseMs, token }: StepAsked): Promise<StepState | Refusal> {
       const reply = await begun('foreign-step', owner, [key, effect, leaseMs, token, RUN_BOUNDS.steps]);
       const kind = reply.text('kind') as (StepState | Refusal)['kind'];

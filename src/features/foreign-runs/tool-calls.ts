@@ -46,7 +46,7 @@ const AGAIN_MS = 50;
 const MOST_WAITS = 20;
 
 export function createToolCalls({ store, spans, keptMs }: ToolCallsParts) {
-  return async (asked: AskedToolCall, principal: Principal | null): Promise<ToolTarget> => {
+  async function find(asked: AskedToolCall, principal: Principal | null): Promise<ToolTarget> {
     // A caller that may only read must not fill the records of runs.
     const refusal = principal === null ? undefined : missingScope(principal, 'submit');
     if (refusal !== undefined) throw refusal;
@@ -72,5 +72,12 @@ export function createToolCalls({ store, spans, keptMs }: ToolCallsParts) {
       const again = async (): Promise<string> => store.again(owner, id, requestId);
       return { requestId, traceparent, isOld: ageMs > keptMs(owner.tenant), again };
     }
+  }
+
+  return {
+    find,
+    /** To be called once the answer was written whole: until then an equal `once` call is this one, whichever turn asks for it. */
+    given: async (run: string, requestId: string, principal: Principal | null): Promise<void> =>
+      store.given(ownerOf(run, principal), requestId),
   };
 }

@@ -45,7 +45,7 @@ export interface RequestOptions extends BudgetOptions {
   readonly limiter: ModelLimiter;
 }
 
-/** Large answers that a process reads at once: each is in memory as a whole, some times. */
+/** Large answers, and large events of streams, in the memory of a worker at once; each takes its size some times. */
 const LARGE_AT_ONCE = 4;
 /** Bytes of an answer that is not large. */
 const SMALL_BYTES = 1_024 * 1_024;
@@ -160,17 +160,20 @@ interface Call extends Prepared {
   readonly stops: CallLimits;
   readonly startedAt: number;
   readonly hide: HideText;
+  readonly place: ReturnType<typeof placeIn>;
   /** null: the provider has not answered yet. */
   answer: RawAnswer | null;
   firstChunkMs: number | null;
 }
 
 async function call(prepared: Prepared): Promise<Execution> {
-  const { context, directive, limits, request: sent } = prepared;
+  const { context, directive, large, limits, request: sent } = prepared;
+  const stops = beginLimits(context.signal, limits);
   const made: Call = {
     ...prepared,
     reader: createAnswerReader(directive.wire),
-    stops: beginLimits(context.signal, limits),
+    stops,
+    place: placeIn(large, context.whenRecorded, stops.signal),
     startedAt: performance.now(),
     hide: lazily(sent.secrets),
     answer: null,
@@ -207,7 +210,7 @@ async function send({ url, headers, body }: ProviderRequest, signal: AbortSignal
 }
 
 async function answered(made: Call, response: Response): Promise<Execution> {
-  const { reader, hide } = made;
+  const { reader, hide, place } = made;
   const streamed = response.ok && isEventStream(response);
   const head = headOf(response, hide);
   if (!response.ok) return refusedBy(made, response);
@@ -219,8 +222,12 @@ async function answered(made: Call, response: Response): Promise<Execution> {
     take: async (text, pieces) => (isKept = await report(made, text, pieces)),
     limits: made.stops,
     signal: made.stops.signal,
+    place,
   });
   made.stops.signal.throwIfAborted();
+  // A complete answer does not fail for want of a place.
+  if (reader.answer.text.length + reader.answer.thinking.length > place.from)
+    await place.take().catch(() => {});
   if (!isKept) return failed({ ...made, answer: null }, notKept(made));
   const error = reader.error();
   made.answer = { ...made.answer, body: error === null ? rest : hide(rest) };
@@ -234,20 +241,31 @@ async function answeredWhole(
   head: RawHead,
   stream: NonNullable<Response['body']>,
 ): Promise<Execution> {
-  const { reader, directive, hide, large, stops } = made;
-  let hasPlace = false;
-  const take = async (): Promise<void> => {
-    hasPlace = await large.take(stops.signal);
-    stops.signal.throwIfAborted();
+  const { reader, directive, hide, place } = made;
+  const body = await readWhole(stream, directive.wire, reader, place);
+  const error = reader.error();
+  made.answer = { ...head, streamed: false, body: error === null ? body : hide(body) };
+  return error === null ? turnExecution(made) : failed(made, reportedFailure(made, error));
+}
+
+/** The place of one call among the large answers of a process, until it leaves it or its outcome is recorded. */
+function placeIn(large: Semaphore, whenRecorded: ExecutionContext['whenRecorded'], signal: AbortSignal) {
+  let isTaken = false;
+  const leave = (): void => {
+    if (isTaken) large.release();
+    isTaken = false;
   };
-  try {
-    const body = await readWhole(stream, directive.wire, reader, { from: SMALL_BYTES, take });
-    const error = reader.error();
-    made.answer = { ...head, streamed: false, body: error === null ? body : hide(body) };
-    return await (error === null ? turnExecution(made) : failed(made, reportedFailure(made, error)));
-  } finally {
-    if (hasPlace) large.release();
-  }
+  return {
+    from: SMALL_BYTES,
+    leave,
+    async take(): Promise<void> {
+      if (!isTaken && (await large.take(signal))) {
+        isTaken = true;
+        whenRecorded(leave);
+      }
+      signal.throwIfAborted();
+    },
+  };
 }
 
 /** The first text of an attempt brings the head of the answer. false: the log takes no more of it. */

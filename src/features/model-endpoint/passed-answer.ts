@@ -95,6 +95,8 @@ export interface StreamTaker {
   /** From now on each chunk must follow within the idle limit; not while what came is taken. */
   readonly limits: { expectNext(): void; pause(): void };
   readonly signal: AbortSignal;
+  /** Place for a large event, which is given back once that is taken. */
+  readonly place: LargePlace & { leave(): void };
 }
 
 /**
@@ -104,7 +106,7 @@ export interface StreamTaker {
 export async function readStream(
   body: Body,
   reader: AnswerReader,
-  { take, limits, signal }: StreamTaker,
+  { take, limits, signal, place }: StreamTaker,
 ): Promise<string> {
   let passing = '';
   let rest = '';
@@ -149,6 +151,8 @@ export async function readStream(
       return '';
     }
     [passing, pieces] = ['', []];
+    if (cutter.heldBytes() > place.from) await place.take();
+    else place.leave();
     limits.expectNext();
   }
   return rest + textOf(Buffer.from(cutter.rest()));

@@ -2,7 +2,7 @@
  *  It must never check a host or an origin, nor read a body: the API has done both. */
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../../contract/json/json-object.ts';
-import { acceptingBoth, greetingFault, readMessages } from './questions/host-messages.ts';
+import { acceptBoth, greetingFault, readMessages } from './questions/host-messages.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
 import { announceChanges } from './server.ts';
@@ -61,7 +61,8 @@ export function boundedHandler(
     if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
     const fault = greetingFault(parsedBody);
     if (fault !== null) return refused(INVALID_PARAMS, fault);
-    return bounded(await answer(acceptingBoth(request), readMessages(parsedBody)));
+    acceptBoth(request);
+    return bounded(await answer(request, readMessages(parsedBody)));
   };
 }
 

@@ -1,5 +1,6 @@
 /** The client behind a request, as far as it can ask the person who uses it.
  *  It must never ask in a way that the client has not declared. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import { isObject } from '../../contract/json/json-object.ts';
 
@@ -61,4 +62,18 @@ function shown(name: string): string {
 /** A header of the request that carries the call; null: there is none. */
 export function headerOf({ http }: ServerContext, name: string): string | null {
   return http?.req?.headers.get(name) ?? null;
+}
+
+const whenResponded = new WeakMap<Request, (() => void)[]>();
+
+/** Calls `work`, on behalf of the caller of now, once the response to this request was written whole; never where the connection broke before. */
+export function whenWritten({ http }: ServerContext, work: () => void): void {
+  const request = http?.req;
+  if (request === undefined) return;
+  whenResponded.set(request, [...(whenResponded.get(request) ?? []), AsyncLocalStorage.bind(work)]);
+}
+
+/** The response to a request was written whole to its connection. */
+export function responseWritten(request: Request): void {
+  for (const work of whenResponded.get(request) ?? []) work();
 }

@@ -8,9 +8,10 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { awaitDescriptor, awaitedCall } from './calls/await-call.ts';
+import { awaitDescriptor, awaitedCall, isRunning } from './calls/await-call.ts';
 import { type LegParts, modernLeg, sessionLeg } from './calls/call-leg.ts';
 import { type CallParams, type Subject, type SubjectParts, subjectOf } from './calls/call-subject.ts';
+import { noteGiven } from './calls/run-call.ts';
 import type { ListKind, ListWatch } from './list-watch.ts';
 import { PASSED_CAPABILITIES, type PassThroughOptions, servePassThrough } from './calls/pass-through.ts';
 import { guarded, UnknownTool } from './refusal.ts';
@@ -62,6 +63,8 @@ export async function createToolServer(
         subject.answer ??
         (await (isModern ? modernLeg(options, asking) : sessionLeg(options, server, asking)));
       if (!isAnswer(result)) return result;
+      if (!isRunning(result))
+        await noteGiven(options, { ...subject.place, tool: subject.held.tool }, context);
       const { output_schema: schema } = hasSchema(options, subject) ? await subject.tool() : {};
       return server.projectCallToolResult(result, schema);
     }),

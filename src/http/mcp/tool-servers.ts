@@ -5,7 +5,7 @@ import type { DirectiveClient } from '../../contract/directive/directive-client.
 import { cancelPlace } from './calls/agent-call.ts';
 import { createDepartures, type SharedWaits } from './calls/departures.ts';
 import { createSeals } from './calls/held-call.ts';
-import type { FindInRun } from './calls/run-call.ts';
+import type { CallsOfRuns } from './calls/run-call.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
 import { createQuestionReader } from './questions/question-reader.ts';
 import { createServerLists } from './server-lists.ts';
@@ -47,8 +47,8 @@ export interface ToolServersOptions {
   readonly sessions?: SessionPool;
   /** Members of `_meta` in which hosts name a call: keys where the key of this service is absent. Default: none. */
   readonly keysFrom?: readonly string[];
-  /** Finds calls in the records of runs that other programs lead. Default: there are none. */
-  readonly findInRun?: FindInRun;
+  /** Runs that other programs lead. Default: there are none. */
+  readonly runs?: CallsOfRuns;
   /** Whether clients get tools that find and call the others in place of their list. Default: false. */
   readonly isSearch?: boolean;
   /** Whether the caller of now may call a tool. Default: every one. */
@@ -95,7 +95,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     tools,
     list,
     keysFrom: options.keysFrom ?? [],
-    findInRun: options.findInRun ?? null,
+    runs: options.runs ?? null,
     seals: createSeals({ sealingKey: options.sealingKey, callerOf: options.callerOf ?? NO_CALLER, scope }),
     questions: createQuestionReader(client),
     version,

@@ -12,6 +12,8 @@ import { MCP_PATHS } from '../route-rules.ts';
 export interface McpHandler {
   /** `server` null: the tools of all servers. The answer is a sentence when there is no such server now. */
   handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | string>;
+  /** The response to this request was written whole to its connection. */
+  written(request: Request): void;
   close(): Promise<void>;
 }
 
@@ -23,7 +25,9 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
   const method = ['GET', 'POST', 'DELETE'];
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { server = null, run } = request.params as { server?: string; run?: string };
-    const response = await mcp.handle(server, webRequest(request, reply, run), request.body);
+    const asked = webRequest(request, reply, run);
+    reply.raw.once('finish', () => mcp.written(asked));
+    const response = await mcp.handle(server, asked, request.body);
     if (typeof response !== 'string') return sendResponse(reply, response);
     throw new DirectiveRefused(problem('not_found', { detail: response }));
   };

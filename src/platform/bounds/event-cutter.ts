@@ -30,6 +30,8 @@ export interface EventCutterOptions {
 export interface EventCutter {
   /** How many events ended in the chunk. Throws at an event that goes on far beyond the limit. */
   push(chunk: Uint8Array): number;
+  /** Bytes of the event that has not ended. */
+  heldBytes(): number;
   /** The bytes after the last event, at the end of the stream. */
   rest(): Uint8Array<ArrayBuffer>;
 }
@@ -111,6 +113,7 @@ export function createEventCutter({
       if (start < bytes.length) hold(bytes.subarray(start));
       return events;
     },
+    heldBytes: () => held.length,
     rest: () => held.take() as Buffer<ArrayBuffer>,
   };
 }

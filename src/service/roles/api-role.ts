@@ -28,7 +28,8 @@ import { type CatalogChanges, createCatalogChanges } from '../../store/catalog/c
 import { OPERATING_SERVER } from '../../contract/identifiers.ts';
 import { createOperatingEndpoint } from '../../features/operating/server.ts';
 import { SESSIONS } from '../../http/mcp/endpoint.ts';
-import type { FindInRun } from '../../http/mcp/calls/run-call.ts';
+import type { CallsOfRuns } from '../../http/mcp/calls/run-call.ts';
+import { responseWritten } from '../../http/mcp/host.ts';
 import { createMcpEndpoints } from '../../http/mcp/endpoints.ts';
 import type { Offer } from '../../http/mcp/offered-tools.ts';
 import { createSessionPool } from '../../http/mcp/sessions.ts';
@@ -122,7 +123,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: apiLimits(config),
     logger,
-    mcp: mcpOf({ client, clientOf, guard, findCall: foreignRuns.findCall }, store, changes, options),
+    mcp: mcpOf({ client, clientOf, guard, toolCalls: foreignRuns.toolCalls }, store, changes, options),
     features: [
       modelEndpointOf({ client, clientOf, turns: foreignRuns.turns }, store, options),
       foreignRunRoutes(foreignRuns.calls),
@@ -269,7 +270,7 @@ interface McpClients {
   readonly clientOf: ClientOf;
   /** The client with the rights of the caller. */
   readonly guard: (open: DirectiveClient) => DirectiveClient;
-  readonly findCall: ReturnType<typeof foreignRunsOf>['findCall'];
+  readonly toolCalls: ReturnType<typeof foreignRunsOf>['toolCalls'];
 }
 
 /** Whether the key of the caller allows a call of a tool, or a run of an agent. */
@@ -295,7 +296,7 @@ const OPERATING_ADDRESS = `The server that operates Adjutant belongs to no run: 
 
 /** Each tenant has endpoints of its own: a session, a task and a call that waits are as little seen by others as its requests. */
 function mcpOf(
-  { client, clientOf, guard, findCall }: McpClients,
+  { client, clientOf, guard, toolCalls }: McpClients,
   { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
@@ -306,9 +307,12 @@ function mcpOf(
   const hints = changes.listen;
   const callerOf = (): string | null => currentCaller()?.id ?? null;
   const sessions = createSessionPool(SESSIONS);
-  const findInRun: FindInRun = async (call) => findCall(call, currentCaller());
+  const runs: CallsOfRuns = {
+    find: async (call) => toolCalls.find(call, currentCaller()),
+    given: async (run, requestId) => toolCalls.given(run, requestId, currentCaller()),
+  };
   const prefersSearch = (): boolean => currentCaller()?.prefersSearch === true;
-  const calls = { holdMs, keysFrom, findInRun, mayCall, patienceOf: patienceIn(config) };
+  const calls = { holdMs, keysFrom, runs, mayCall, patienceOf: patienceIn(config) };
   const shared = { sealingKey, hints, callerOf, version, onError, sessions, prefersSearch, ...calls };
   const endpoints = createTenantParts(
     (tenant) => {
@@ -325,6 +329,7 @@ function mcpOf(
       const isOfRun = new URL(request.url).pathname.startsWith('/runs/');
       return isOfRun ? OPERATING_ADDRESS : operating.handle(request, body);
     },
+    written: responseWritten,
     close: async () =>
       void (await Promise.all([operating, ...endpoints.all()].map(async (made) => made.close()))),
   };

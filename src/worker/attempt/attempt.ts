@@ -191,7 +191,8 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const { directive } = claimed.envelope;
   const [startedAt, begunAt] = [performance.now(), parts.spans.now()];
   const stopped = stoppedLane(parts, claimed);
-  const { execution, stop, seen, unreachedForMs } = stopped ?? (await execute(parts, claimed));
+  using recording = new DisposableStack();
+  const { execution, stop, seen, unreachedForMs } = stopped ?? (await execute(parts, claimed, recording));
   const endedAt = parts.spans.now();
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remainingMsOf(claimed) - durationMs;

@@ -59,8 +59,12 @@ function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Exec
   return null;
 }
 
-/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
-export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
+/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. `recording` ends with the record. */
+export async function execute(
+  parts: AttemptParts,
+  claimed: Claimed,
+  recording: DisposableStack,
+): Promise<Executed> {
   const { envelope, definition, claim: ref } = claimed;
   const directive = withOwnId(envelope.directive);
   const handle = parts.running.begin(ref);
@@ -79,6 +83,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const tasks = taskKeeping(parts, claimed, handle);
     const said = {
       ...contextFor(claimed, handle, reporter),
+      whenRecorded: (release: () => void) => (recording.disposed ? release() : recording.defer(release)),
       account: parts.logins?.accountOf(envelope) ?? undefined,
       login: login.login ?? undefined,
       tasks,
@@ -152,7 +157,7 @@ function contextFor(
   claimed: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
-): ExecutionContext {
+): Omit<ExecutionContext, 'whenRecorded'> {
   const { envelope, lane, candidate, attempt, granted, origin, claim: ref } = claimed;
   const { index, history, cheaper } = candidate;
   return {

@@ -110,6 +110,8 @@ export interface ExecutionContext {
    * since a limit is reached or the claim is lost.
    */
   drained(): Promise<boolean>;
+  /** Calls `release` once the outcome of the attempt is recorded, at once where it is: until then its result is in memory. */
+  whenRecorded(release: () => void): void;
   /** The questions of the tool in an earlier attempt, with the answers; absent: none. */
   answered?: AnsweredRound;
   /**

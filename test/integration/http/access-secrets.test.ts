@@ -79,7 +79,11 @@ describe('a key', () => {
         others: { reading: async () => null, changing: async (caller) => caller },
         keys: adminAt(service.url),
       },
-      mcp: { handle: async () => Promise.reject(new Error('broken')), close: async () => {} },
+      mcp: {
+        handle: async () => Promise.reject(new Error('broken')),
+        written: () => {},
+        close: async () => {},
+      },
       ready: async () => ({ ok: true, checks: {} }),
       reports: { meters: NO_METERS, failures: createFailureLog(logger) },
       logger,

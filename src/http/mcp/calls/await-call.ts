@@ -67,6 +67,11 @@ function refusal(): CallToolResult {
   return failure(errorEnvelope('validation_error', message));
 }
 
+/** Whether the result is the handle of a call that goes on. */
+export function isRunning({ _meta }: CallToolResult): boolean {
+  return _meta?.[RUNNING_META] !== undefined;
+}
+
 /** In place of the result of a call that goes on. */
 export async function runningResult(
   parts: TaskParts,

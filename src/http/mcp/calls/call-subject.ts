@@ -7,7 +7,7 @@ import type { ListedTool } from '../../../contract/tool/tool-listing.ts';
 import { type AskedOnLeg, NOTHING_ASKED } from './asked-leg.ts';
 import { callKeyOf, placeOf } from './call-identity.ts';
 import type { HeldCall, Seals } from './held-call.ts';
-import { type FindInRun, runCall } from './run-call.ts';
+import { type CallsOfRuns, runCall } from './run-call.ts';
 import { RUN_HEADER } from '../../../contract/run/foreign-run.ts';
 import { headerOf } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
@@ -25,8 +25,8 @@ export interface SubjectParts {
   readonly seals: Seals;
   /** The names of `callKeyOf`. */
   readonly keysFrom: readonly string[];
-  /** Finds calls in the records of runs that other programs lead; null: there are none. */
-  readonly findInRun: FindInRun | null;
+  /** null: there are no runs that other programs lead. */
+  readonly runs: CallsOfRuns | null;
 }
 
 /** `offer` null: the client comes back to it. */
@@ -68,15 +68,15 @@ function subjectAt(offer: Offer, calledBy: string, place: Place): Subject {
 
 /** A call of a run that was accepted goes on, or has its answer, while no server has its tool. null: it belongs to no run. */
 async function runSubject(
-  { client, tools, findInRun }: SubjectParts,
+  { client, tools, runs }: SubjectParts,
   served: Offer | undefined,
   { name, arguments: args = {} }: CallParams,
   context: ServerContext,
 ): Promise<Subject | null> {
-  if (findInRun === null || headerOf(context, RUN_HEADER) === null) return null;
+  if (runs === null || headerOf(context, RUN_HEADER) === null) return null;
   const offer = served ?? tools.among(await rememberedTools(client), name);
   if (offer === undefined) throw new UnknownTool(name);
-  const call = await runCall(client, findInRun, { offer, name, arguments: args }, context);
+  const call = await runCall(client, runs, { offer, name, arguments: args }, context);
   if (call === null) return null;
   const subject = subjectAt(offer, name, call.place);
   if (call.kind === 'answer') return { ...subject, answer: call.answer };

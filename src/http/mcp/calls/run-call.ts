@@ -10,30 +10,37 @@ import {
   RUN_HEADER,
 } from '../../../contract/run/foreign-run.ts';
 import { isTerminalSignal } from '../../../contract/signal/signal.ts';
-import { headerOf, traceparentOf } from '../host.ts';
+import { headerOf, traceparentOf, whenWritten } from '../host.ts';
 import type { Offer } from '../offered-tools.ts';
 import { wholeName } from '../tool-names.ts';
+import type { ToolSource } from '../tool-source.ts';
+import { isOfRun } from './call-identity.ts';
 import { failure, type Place } from './tool-answer.ts';
 
-/** Finds the directive of a call in the record of a run. Throws `DirectiveRefused`. */
-export type FindInRun = (call: {
-  readonly run: string;
-  readonly tool: string;
-  readonly names: readonly string[];
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly isOnce: boolean;
-  readonly pass: string | null;
-  readonly allowsRepeat: boolean;
-  /** Trace context of the host; anything other than a W3C trace context counts as none. */
-  readonly traceparent?: unknown;
-}) => Promise<{
-  readonly requestId: string;
-  readonly traceparent: string;
-  /** Whether its record would be gone by now if it had ended. */
-  readonly isOld: boolean;
-  /** Another request, for a call that was cancelled and may be made again. */
-  again(): Promise<string>;
-}>;
+/** The tool calls in the records of runs, on behalf of the caller of now. */
+export interface CallsOfRuns {
+  /** Finds the directive of a call. Throws `DirectiveRefused`. */
+  find(call: {
+    readonly run: string;
+    readonly tool: string;
+    readonly names: readonly string[];
+    readonly arguments: Readonly<Record<string, unknown>>;
+    readonly isOnce: boolean;
+    readonly pass: string | null;
+    readonly allowsRepeat: boolean;
+    /** Trace context of the host; anything other than a W3C trace context counts as none. */
+    readonly traceparent?: unknown;
+  }): Promise<{
+    readonly requestId: string;
+    readonly traceparent: string;
+    /** Whether its record would be gone by now if it had ended. */
+    readonly isOld: boolean;
+    /** Another request, for a call that was cancelled and may be made again. */
+    again(): Promise<string>;
+  }>;
+  /** Notes that the answer of a call was given whole: until then a later turn that asks for an equal `once` call gets this one. */
+  given(run: string, requestId: string): Promise<void>;
+}
 
 /** Where a call of a run is, and whether it was accepted before; or the answer where it must not be made. */
 export type RunCall =
@@ -55,15 +62,15 @@ export interface CalledInRun {
 /** null: the call belongs to no run. */
 export async function runCall(
   client: Pick<DirectiveClient, 'directive' | 'request'>,
-  find: FindInRun | null,
+  runs: CallsOfRuns | null,
   { offer, name, arguments: args }: CalledInRun,
   context: ServerContext,
 ): Promise<RunCall | null> {
   const run = headerOf(context, RUN_HEADER);
-  if (run === null || find === null) return null;
+  if (run === null || runs === null) return null;
   const tool = wholeName(offer);
   const isOnce = offer.server === null || offer.effect === 'once';
-  const found = await find({
+  const found = await runs.find({
     run,
     tool,
     names: [name, tool, offer.tool],
@@ -84,6 +91,25 @@ export async function runCall(
   const current = !isOnce && view !== null && wasCancelled(view.result) ? await found.again() : requestId;
   const isAccepted = view !== null && current === requestId;
   return { kind: 'call', place: { requestId: current, id: RUN_DIRECTIVE_ID }, isAccepted, traceparent };
+}
+
+export interface GivenParts {
+  readonly tools: ToolSource;
+  readonly runs: CallsOfRuns | null;
+  readonly onError: (error: Error) => void;
+}
+
+/** Has the record of the run note that the answer of a `once` call was given, once its response is written: a process may die before that. */
+export async function noteGiven(
+  { tools, runs, onError }: GivenParts,
+  { tool, ...place }: Place & { readonly tool: string },
+  context: ServerContext,
+): Promise<void> {
+  const run = headerOf(context, RUN_HEADER);
+  if (run === null || runs === null || !isOfRun(place)) return;
+  const offer = await tools.find(tool).catch(() => undefined);
+  if (offer !== undefined && offer.server !== null && offer.effect !== 'once') return;
+  whenWritten(context, () => void runs.given(run, place.requestId).catch(onError));
 }
 
 function wasCancelled(end: unknown): boolean {

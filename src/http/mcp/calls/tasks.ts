@@ -21,7 +21,7 @@ import { canAsk, declaredBy, modernHost } from '../host.ts';
 import { guarded, invalidParams } from '../refusal.ts';
 import { asksPerson } from '../questions/question-feed.ts';
 import { answered } from './tool-call.ts';
-import type { ToolSource } from '../tool-source.ts';
+import { type GivenParts, noteGiven } from './run-call.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
@@ -36,10 +36,8 @@ const MISSING_CAPABILITY = -32_021;
 const ANY_RESULT = z.looseObject({});
 const TASK_PARAMS = z.looseObject({ taskId: z.string().max(4_096) });
 
-export interface TaskParts extends AnswerParts {
+export interface TaskParts extends AnswerParts, GivenParts {
   readonly seals: Seals;
-  readonly tools: ToolSource;
-  readonly onError: (error: Error) => void;
 }
 
 type TaskStatus = 'working' | 'completed' | 'cancelled';
@@ -82,7 +80,9 @@ export function serveTasks(server: Server, parts: TaskParts): void {
       const view = await taskView(parts, call);
       const task = { ...taskOf(taskId, view), ...(view.asks ? await askedBy(parts, call, context) : {}) };
       if (task.status !== 'completed' || view.answer === null) return task;
-      return { ...task, result: server.projectCallToolResult(await view.answer(), view.outputSchema) };
+      const result = server.projectCallToolResult(await view.answer(), view.outputSchema);
+      await noteGiven(parts, call, context);
+      return { ...task, result };
     }),
   );
   server.setRequestHandler(

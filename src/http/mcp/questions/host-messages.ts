@@ -6,13 +6,10 @@ import { isObject } from '../../../contract/json/json-object.ts';
 const UNNAMED_CLIENT = { name: 'unknown', version: 'unknown' };
 const BOTH = 'application/json, text/event-stream';
 
-/** The request with both media types in `Accept` where the client accepts any. */
-export function acceptingBoth(request: Request): Request {
-  const accept = request.headers.get('accept');
-  if (accept !== null && !accept.includes('*/*')) return request;
-  const headers = new Headers(request.headers);
-  headers.set('accept', BOTH);
-  return new Request(request, { headers });
+/** Writes both media types into `Accept` where the client accepts any. */
+export function acceptBoth({ headers }: Request): void {
+  const accept = headers.get('accept');
+  if (accept === null || accept.includes('*/*')) headers.set('accept', BOTH);
 }
 
 /** The parsed body, one message or a batch, with `null` members left out and `clientInfo` filled in. */

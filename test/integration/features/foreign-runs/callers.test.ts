@@ -11,6 +11,7 @@ import { createHttpClient, createRunClient } from '../../../../src/client/http-c
 import { compareCases } from '../../../../src/contract/case/compare.ts';
 import { caseText } from '../../../../src/features/cases/case-file.ts';
 import { recordRequest } from '../../../../src/features/cases/record.ts';
+import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
 import { ERAS, openHost, textOf } from '../../../support/mcp-clients.ts';
 import { askModern } from '../../../support/modern-requests.ts';
@@ -57,12 +58,13 @@ function anthropicTurn(messages: number): object[] {
 }
 
 function chatTurn({ model, messages }: { model: string; messages: object[] }): object {
-  if (model !== 'agent' && model !== 'mailer') return { content: `read ${messages.length}` };
-  if (messages.length > 1) return { content: 'Refunded.' };
-  const called =
-    model === 'agent'
-      ? { name: 'counting__once', arguments: '{"label":"ai-sdk"}' }
-      : { name: 'send_mail', arguments: '{"to":"ana"}' };
+  const mail = { name: 'send_mail', arguments: '{"to":"ana"}' };
+  const asked = /^(?:mailer|agent(?:-(?<label>.+)-(?<delay>\d+))?)$/.exec(model);
+  if (asked === null) return { content: `read ${messages.length}` };
+  const { label, delay } = asked.groups ?? {};
+  if (label === undefined && messages.length > 1) return { content: 'Refunded.' };
+  const args = label === undefined ? { label: 'ai-sdk' } : { label, delay_ms: Number(delay) };
+  const called = model === 'mailer' ? mail : { name: 'counting__once', arguments: JSON.stringify(args) };
   return { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: called }] };
 }
 
@@ -147,6 +149,51 @@ test('a host that is lost in the middle of a call of a run does not end it: the 
   expect(service.executions('lost')).toBe(1);
 });
 
+// Issue 37, C13: the connection of a host that outlives it breaks before the answer, and its model asks for the same refund again.
+test.each(ERAS)(
+  'a %s host whose answer was cut off gets it for the next turn; after a whole answer, an equal call is another one',
+  async (era) => {
+    const [run, label] = [`cut-${era}`, `cut-${era}`];
+    const told = { role: 'assistant', content: 'ECONNRESET' };
+    const turn = async (...more: readonly object[]) =>
+      ask(run, [SYSTEM, USER, ...more], {}, `agent-${label}-500`);
+    const args = { label, delay_ms: 500 };
+    const proxy = await startCuttingProxy({ target: service.url });
+    await using cut = await openHost(era, `${proxy.url}/runs/${run}/mcp`);
+    await turn();
+    cut.call('counting__once', args).catch(() => {});
+    await eventually(async () => service.executions(label)).toBe(1);
+    await proxy.stop();
+    await turn(told);
+    await using host = await openHost(era, `${service.url}/runs/${run}/mcp`);
+    await host.call('counting__once', args);
+    expect(service.executions(label)).toBe(1);
+    await turn(told, told);
+    await host.call('counting__once', args);
+    expect(service.executions(label)).toBe(2);
+  },
+);
+
+test('an answer that is given as a task is given, too: an equal once call of a later turn is another one', async () => {
+  const args = { label: 'task', delay_ms: 1_100 };
+  const turn = async (...more: readonly object[]) =>
+    ask('task', [SYSTEM, USER, ...more], {}, 'agent-task-1100');
+  const send = async (method: string, name: string, params: object) => {
+    const extensions = ['io.modelcontextprotocol/tasks'];
+    const asked = { method, name, params: params as Record<string, unknown>, extensions };
+    return (await askModern(`${service.url}/runs/task/mcp`, asked)).result ?? {};
+  };
+  const call = async () => send('tools/call', 'counting__once', { name: 'counting__once', arguments: args });
+  await turn();
+  const { taskId } = await call();
+  await eventually(async () => (await send('tasks/get', String(taskId), { taskId }))['status']).toBe(
+    'completed',
+  );
+  await turn({ role: 'assistant', content: 'once more' });
+  await call();
+  expect(service.executions('task')).toBe(2);
+});
+
 test('names of runs that are none are refused, and so is an unknown tool', async () => {
   const response = await fetch(`${service.url}/runs/a%20b/mcp`, {
     method: 'POST',
@@ -221,11 +268,16 @@ test('a run is of the key that began it: another key of the tenant sees none, an
 const SYSTEM = { role: 'system', content: 'You count.' };
 const USER = { role: 'user', content: 'Count.' };
 
-async function ask(run: string, messages: readonly object[], headers: Record<string, string> = {}) {
+async function ask(
+  run: string,
+  messages: readonly object[],
+  headers: Record<string, string> = {},
+  model = 'm',
+) {
   const response = await fetch(`${service.url}/runs/${run}/openai/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model: 'play:m', messages, metadata: { at: crypto.randomUUID() } }),
+    body: JSON.stringify({ model: `play:${model}`, messages, metadata: { at: crypto.randomUUID() } }),
   });
   const { headers: answered } = response;
   return {

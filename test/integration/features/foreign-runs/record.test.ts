@@ -65,9 +65,15 @@ async function openRuns() {
   ) => {
     const names = [`shop__${name}`, `shop.${name}`, name];
     const asked = { run: 'order', tool: `shop.${name}`, names, arguments: args, isOnce, allowsRepeat, pass };
-    return runs.findCall(asked, by);
+    return runs.toolCalls.find(asked, by);
   };
-  const tool = async (...asked: Parameters<typeof find>): Promise<string> => (await find(...asked)).requestId;
+  /** A call whose answer does not reach its caller. */
+  const lost = async (...asked: Parameters<typeof find>): Promise<string> => (await find(...asked)).requestId;
+  const tool = async (...[asked, options = {}]: Parameters<typeof find>): Promise<string> => {
+    const requestId = await lost(asked, options);
+    await runs.toolCalls.given('order', requestId, options.by ?? null);
+    return requestId;
+  };
   return {
     ...runs,
     log,
@@ -80,6 +86,7 @@ async function openRuns() {
     caller,
     turn,
     find,
+    lost,
     tool,
     step: async (body: BeginStepBody, by: Principal | null = null) => runs.calls.beginStep('order', body, by),
     [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
@@ -302,6 +309,70 @@ test('a start with another time of day in its instructions is a branch of the sa
   // Another task under the same run is none: its last message differs.
   await it.turn([...TASK.slice(0, 1), { role: 'user', content: 'Write the letter.' }]);
   expect(it.log).toHaveLength(1);
+});
+
+// Issue 37, C13: the API was killed; a host that outlived it told its model that the tool failed, and the model asked for the refund again.
+test('once calls whose answers were lost are the ones that later turns ask for again, each for one', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  await it.turn(TASK, [refund, refund]);
+  const [one, other] = [await it.lost(refund), await it.lost(refund)];
+  expect(other, 'asked for twice by one turn').not.toBe(one);
+  await it.turn([...TASK, answer('ECONNRESET')], [refund, refund]);
+  expect(await Promise.all([it.lost(refund), it.lost(refund)])).toEqual([one, other]);
+  await it.turn([...TASK, answer('ECONNRESET'), answer('ECONNRESET')], [refund]);
+  expect(await it.tool(refund)).toBe(one);
+  await it.turn([...TASK, answer('more')], [refund, refund, refund]);
+  expect(await it.lost(refund), 'the first one was given').toBe(other);
+  const more = [await it.lost(refund, { allowsRepeat: true }), await it.tool(refund)];
+  expect(new Set([one, other, ...more]).size).toBe(4);
+  expect(await it.calls.read('order', null)).toMatchObject({ tool_calls: 4, passes: 1, branched: false });
+});
+
+test('an equal once call of a later turn is another one where the answer was given, and again that one once an answer is lost', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  const [next, last] = [
+    [...TASK, answer('one')],
+    [...TASK, answer('ECONNRESET')],
+  ];
+  await it.turn(TASK, [refund]);
+  const first = await it.tool(refund);
+  await it.turn(next, [refund]);
+  const second = await it.tool(refund);
+  expect(second).not.toBe(first);
+  // The next start loses the answer of the second call, which the first one had.
+  await it.turn(TASK, [refund]);
+  expect(await it.tool(refund)).toBe(first);
+  await it.turn(next, [refund]);
+  expect(await it.lost(refund)).toBe(second);
+  await it.turn(last, [refund, refund]);
+  expect(await it.lost(refund)).toBe(second);
+  expect(await it.tool(refund)).not.toBe(second);
+  await it.toolCalls.given('order', `${second}0`, null);
+  await it.toolCalls.given('another', second, null);
+  await it.turn([...last, answer('ECONNRESET')], [refund]);
+  expect(await it.tool(refund), 'another run, and another call, note nothing').toBe(second);
+});
+
+test('a call that came before its answer was noted, and whose own answer was lost, is that one', async () => {
+  const pass = 'p1';
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 1 }];
+  const headers = { 'adjutant-pass': pass };
+  const ask = async (messages: readonly Message[]) =>
+    it.turns.turnFor('order', it.call(messages), headers, null, null);
+  await ask(TASK);
+  const early = await it.lost(refund, { pass });
+  await it.turn([...TASK, answer('ECONNRESET')], [refund], { headers });
+  expect(await it.lost(refund, { pass })).toBe(early);
+  expect(await it.lost(refund, { pass }), 'its host repeats it').toBe(early);
+  const history = [...TASK, answer('ECONNRESET'), answer('ECONNRESET')];
+  await ask(history);
+  expect(await it.tool(refund, { pass }), 'early again').toBe(early);
+  await it.turn(history, [refund], { headers });
+  expect(await it.tool(refund, { pass }), 'the answer asks for that one').toBe(early);
+  expect(await it.calls.read('order', null)).toMatchObject({ tool_calls: 1 });
 });
 
 // Issue 37, C13: the API was killed, a host told its model of the lost connection, and the first call of its next start was a retry of the SDK.

@@ -13,6 +13,7 @@ import {
 } from '../../../support/recorded-answers.ts';
 
 const limits = { expectNext: () => {}, pause: () => {} };
+const place = { from: Infinity, take: () => Promise.resolve(), leave: () => {} };
 const bodyOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array<ArrayBuffer>>;
 
 async function read(wire: ModelWire, text: string) {
@@ -22,7 +23,12 @@ async function read(wire: ModelWire, text: string) {
     taken += events;
     return true;
   };
-  const rest = await readStream(bodyOf(text), reader, { take, limits, signal: new AbortController().signal });
+  const rest = await readStream(bodyOf(text), reader, {
+    take,
+    limits,
+    place,
+    signal: new AbortController().signal,
+  });
   expect(taken + rest).toBe(text);
   const { text: said, thinking, usage, finish } = reader.answer;
   return { text: said, thinking, usage, finish, calls: reader.toolCalls(), rest, error: reader.error() };

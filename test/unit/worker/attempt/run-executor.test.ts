@@ -28,6 +28,7 @@ function run(execute: Execute, signal: AbortSignal) {
     candidate: { index: 0, history: [] },
     redeliveries: 0,
     drained: () => Promise.resolve(true),
+    whenRecorded: () => {},
     report: () => {},
   };
   return runExecutor(testTool(execute) as QueuedDefinition, toolCall(), context);

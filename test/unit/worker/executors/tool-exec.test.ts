@@ -60,6 +60,7 @@ function setUp(
     candidate: { index: 0, history: [] },
     redeliveries: 0,
     drained: () => Promise.resolve(true),
+    whenRecorded: () => {},
     report: (type, data) => reported.push([type, data]),
   };
   const execute = (fields: Partial<ToolExec> = {}, tasks?: TaskKeeping) =>
