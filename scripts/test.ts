@@ -60,7 +60,8 @@ const ON_PREVIOUS_BULLMQ = ['test/integration/queue/lane-loop.test.ts'];
 const only = process.argv.slice(2);
 // Before the tests: several would build them at the same time.
 for (const ensure of [ensureConsole, ensureDocs]) ensure(process.cwd(), process.execPath, process.env);
-const counts = only.length === 0 ? await runAll() : [await runTests(only[0] === '--kills' ? KILLS : only, {})];
+const counts =
+  only.length === 0 ? await runAll() : [await runTests(only[0] === '--kills' ? KILLS : only, {})];
 const sum = (of: keyof Count): number => counts.reduce((total, count) => total + count[of], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;
