@@ -71,19 +71,16 @@ export interface ServiceOptions extends Pick<StoreOptions, 'onEnd'> {
   modules?: Modules;
 }
 
+/** Directive types that end at their acceptance, in every role. */
+const EMITTED = [emitToolError, emitToolResult, emitRequestError];
+
 /** Builds a process with the given roles. Rejects when the configuration names no Redis. */
 export async function createService(
   config: Config,
   roles: Roles,
   options: ServiceOptions = {},
 ): Promise<Service> {
-  return compose(await roleModules(roles), { config, roles, options });
-}
-
-function compose(
-  of: RoleModules,
-  { config, roles, options }: { config: Config; roles: Roles; options: ServiceOptions },
-): Service {
+  const of = await roleModules(roles);
   const shared = sharedBy(config, roles, options);
   const { redisUrl, underWay, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
@@ -99,23 +96,14 @@ function compose(
   const adapters = runtime?.adapters ?? own;
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution =
-    of.worker && work && adapters
-      ? of.worker.createExecution(work, adapters, { ...shared, ...runtime })
-      : null;
-  const registry = createRegistry([
-    emitToolError,
-    emitToolResult,
-    emitRequestError,
-    ...(execution?.definitions ?? []),
-  ]);
-  const engine = of.engine && turns ? engineOn(of.engine, turns, redis, { registry, shared }) : null;
+    of.worker && work && adapters && of.worker.createExecution(work, adapters, { ...shared, ...runtime });
+  const registry = createRegistry([...EMITTED, ...(execution?.definitions ?? [])]);
+  const engine = of.engine && turns && engineOn(of.engine, turns, redis, { registry, shared });
   const worker =
-    of.worker && work && execution
-      ? of.worker.createWorkerRole(work, redis.open('subscriber'), { ...execution, registry }, shared)
-      : null;
+    of.worker && work && execution && workerOn(of.worker, work, redis, { ...execution, registry }, shared);
   if (worker) underWay.set('attempts', worker.worker.inHand);
   if (engine) underWay.set('runs', engine.busyRuns);
-  const api = of.api && entry ? apiOn(of.api, entry, redis, { registry, shared, worker }) : null;
+  const api = of.api && entry && apiOn(of.api, entry, redis, { registry, shared, worker });
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
   const cancellations = worker?.hearing ?? null;
@@ -269,6 +257,16 @@ function storeOn(
     objects: payloadObjectsOf(config, logger),
     spans: spansOfRole(observation.traces.spans, role),
   });
+}
+
+function workerOn(
+  { createWorkerRole }: NonNullable<RoleModules['worker']>,
+  store: Store,
+  redis: Connections,
+  execution: Parameters<typeof createWorkerRole>[2],
+  shared: Shared,
+): WorkerRole {
+  return createWorkerRole(store, redis.open('subscriber'), execution, shared);
 }
 
 function engineOn(
