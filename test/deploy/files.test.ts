@@ -199,7 +199,9 @@ describe('the Helm chart', () => {
   const folder = 'deploy/helm/adjutant';
   const values = parse(read(`${folder}/values.yaml`)) as object;
   const example = parse(read('deploy/helm/example.yaml')) as object;
-  const accepts = new Ajv({ allowUnionTypes: true }).compile(JSON.parse(read(`${folder}/values.schema.json`)) as object);
+  const accepts = new Ajv({ allowUnionTypes: true }).compile(
+    JSON.parse(read(`${folder}/values.schema.json`)) as object,
+  );
 
   test('has the version of the package', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
