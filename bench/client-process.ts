@@ -43,6 +43,8 @@ async function open(name: string, at: Target): Promise<Transport> {
       return (await import('./transports/directive.ts')).openNoop(at);
     case 'noop-lanes':
       return (await import('./transports/directive.ts')).openNoopLanes(at);
+    case 'http-lanes':
+      return (await import('./transports/directive.ts')).openHttpLanes(at);
     case 'direct':
       return (await import('./transports/directive.ts')).openDirect(at);
     case 'http':

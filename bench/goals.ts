@@ -52,6 +52,10 @@ function more(figures: Figures, one: string, other: string): number | null {
   return high === undefined || low === undefined ? null : high - low;
 }
 
+/** Megabytes of a role without servers or models. */
+export const REST_MB = { up: 170, worker: 140, api: 120, engine: 100 } as const;
+export const MOST_START_MS = 1_200;
+
 const GOALS: readonly Goal[] = [
   {
     row: 'tools, 100 in flight, everysec: rate of BullMQ',
@@ -137,6 +141,10 @@ const GOALS: readonly Goal[] = [
   },
   { row: 'from the fewest directives to the most: CPU', of: named('depth'), most: 1.1, unit: '×' },
   { row: 'from one master of Redis to three: what they carry', of: named('shards'), least: 2.55, unit: '×' },
+  ...Object.entries(REST_MB).flatMap(([role, most]): Goal[] => [
+    { row: `${role} at rest`, of: named(`${role}_mb`), most, unit: ' MB' },
+    { row: `${role}, start until ready`, of: named(`${role}_ready_ms`), most: MOST_START_MS, unit: ' ms' },
+  ]),
 ];
 
 /** Of the rows of one setting of Redis, each with its measurement. */

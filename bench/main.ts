@@ -26,6 +26,7 @@ Without --only: the whole table with its goals, in about a quarter of an hour.
   --only depth                  a no-op beside few and many others: closed ones in the journal, waiting ones in its lane
   --depths 1000,10000,100000    how many others; a million takes 7 GB of memory and some minutes
   --only shards                 no-ops in twelve lanes over one master of Redis, and over three
+  --only rest                   each role: until it is ready, and its memory at rest
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
   --takeovers 20                of each case
   --life 1800                   milliseconds that a worker of a crash loop works

@@ -226,7 +226,7 @@ async function writeNoopConfig(): Promise<string> {
   return file;
 }
 
-async function writeFileOf(config: object): Promise<string> {
+export async function writeFileOf(config: object): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
   await writeFile(file, JSON.stringify(config));
   return file;
@@ -249,7 +249,7 @@ async function writeRunConfig(slots: number): Promise<string> {
   return file;
 }
 
-async function startRole(
+export async function startRole(
   redis: Pick<TestRedis, 'url'>,
   role: 'api' | 'worker' | 'engine' | 'up',
   configFile: string,

@@ -5,6 +5,7 @@ import { benchBatches } from './batches.ts';
 import { benchDepth } from './depth.ts';
 import { benchEndpoint } from './endpoint.ts';
 import type { Figures } from './goals.ts';
+import { benchRest } from './rest.ts';
 import { benchShards } from './shards.ts';
 import { benchStreams, type StreamPlan } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
@@ -44,6 +45,7 @@ export const SECTIONS: Readonly<Record<string, Measure>> = {
     text: await benchTakeovers(redis, takeovers),
     figures: {},
   })),
+  rest: onOne(async (redis, { rounds }) => benchRest(redis, rounds)),
   depth: async (plan, startRedis) => benchDepth(async () => startRedis(plan.fsync), plan),
   shards: async (plan) => benchShards(plan),
 };
@@ -73,6 +75,7 @@ export function chapters(plan: SectionPlan): Chapter[] {
     { section: 'streams', plan: { ...few, streams: { streams: 10, pieces: 40, paceMs: 50, rounds: 5 } } },
     { section: 'streams', plan: few },
     { section: 'depth', plan: few },
+    { section: 'rest', plan: few },
     { section: 'shards', plan: { ...few, operations: plan.operations * MASTERS_SHARE } },
   ];
 }

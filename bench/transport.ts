@@ -17,6 +17,6 @@ export interface Target {
   readonly redisUrl?: string;
   /** Name of the baseline's queue. */
   readonly queue: string;
-  /** Of the HTTP service. */
+  /** Of the HTTP service; of several APIs with commas between. */
   readonly baseUrl: string;
 }

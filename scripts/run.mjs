@@ -31,6 +31,8 @@ const TASKS = {
   'test:providers': { program: ['test/providers/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
   'test:resume': { program: ['test/resume/main.ts'], redisServer: 'always' },
+  'test:scale': { program: ['bench/scale.ts'], redisServer: 'always' },
+  'test:archived': { program: ['bench/archived.ts'], redisServer: 'always' },
   'test:redis': { program: ['test/redis/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },

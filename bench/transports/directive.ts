@@ -21,15 +21,31 @@ export async function openNoop({ redisPort }: Target): Promise<Transport> {
 export async function openNoopLanes({ redisPort, redisUrl }: Target): Promise<Transport> {
   const url = redisUrl ?? `redis://127.0.0.1:${redisPort}`;
   const client = await createDirectClient({ redisUrl: url, directives: noopLanes });
-  return transportOf(client, (index) => ({ type: noopLanes[index % noopLanes.length]?.type }) as never);
+  return transportOf(client, laneOf);
 }
+
+const laneOf = (index: number): SubmittedDirective =>
+  ({ type: noopLanes[index % noopLanes.length]?.type }) as never;
 
 export async function openDirect({ redisPort }: Target): Promise<Transport> {
   return transportOf(await createDirectClient({ redisUrl: `redis://127.0.0.1:${redisPort}` }));
 }
 
 export function openHttp({ baseUrl }: Target): Promise<Transport> {
-  return Promise.resolve(transportOf(createHttpClient({ baseUrl })));
+  return Promise.resolve(overApis(baseUrl));
+}
+
+export function openHttpLanes({ baseUrl }: Target): Promise<Transport> {
+  return Promise.resolve(overApis(baseUrl, laneOf));
+}
+
+/** Each call at the next API. */
+function overApis(baseUrl: string, directiveOf?: (index: number) => SubmittedDirective): Transport {
+  const apis = baseUrl.split(',').map((url) => transportOf(createHttpClient({ baseUrl: url }), directiveOf));
+  return {
+    operation: async (index) => apis[index % apis.length]?.operation(index),
+    close: async () => void (await Promise.all(apis.map(async (each) => each.close()))),
+  };
 }
 
 function transportOf(

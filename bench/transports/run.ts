@@ -11,8 +11,11 @@ export const STEPS_AGENT = 'steps';
 /** Runs of which the engine's share is worked out after a load. */
 const SAMPLED = 200;
 
-export async function openRun({ redisPort }: Target, agent: string): Promise<Transport> {
-  const client = await createDirectClient({ redisUrl: `redis://127.0.0.1:${redisPort}` });
+export async function openRun(
+  { redisPort, redisUrl = `redis://127.0.0.1:${redisPort}` }: Target,
+  agent: string,
+): Promise<Transport> {
+  const client = await createDirectClient({ redisUrl });
   const recent: string[] = [];
   return {
     operation: async () => {

@@ -34,11 +34,9 @@ import { createAdapters } from './adapters.ts';
 import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
-import { type ApiRole, createApiRole } from './roles/api-role.ts';
+import type { ApiRole } from './roles/api-role.ts';
 import { clientOptions, type ClientSettings } from './client-options.ts';
 import { payloadKeysOf } from './payload-keys.ts';
-import { createEngineRole } from './roles/engine-role.ts';
-import { createExecution } from './roles/execution.ts';
 import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './roles/logins.ts';
 import { configuredModels } from './roles/model-role.ts';
@@ -50,12 +48,12 @@ import { addedAgentsOn } from './runtime-definitions.ts';
 import { runtimeServing } from './runtime-servers.ts';
 import { remoteDefinitionsOf } from './remote-types.ts';
 import { createRetention } from './retention.ts';
-import type { Roles } from './roles/roles.ts';
+import { JOB_LOCK_MS, type RoleModules, type Roles, roleModules, STALLED_CHECK_MS } from './roles/roles.ts';
 import { listKeepers } from './search.ts';
 import { sweeperOn } from './sweeper.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { notifierOn } from './webhooks.ts';
-import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './roles/worker-role.ts';
+import type { WorkerRole } from './roles/worker-role.ts';
 import { createGatePump } from '../queue/gate-pump.ts';
 import { createGateTending } from '../queue/gate-tending.ts';
 
@@ -74,8 +72,16 @@ export interface ServiceOptions extends Pick<StoreOptions, 'onEnd'> {
   modules?: Modules;
 }
 
-/** Builds a process with the given roles. Throws when the configuration names no Redis. */
-export function createService(config: Config, roles: Roles, options: ServiceOptions = {}): Service {
+/** Directive types that end at their acceptance, in every role. */
+const EMITTED = [emitToolError, emitToolResult, emitRequestError];
+
+/** Builds a process with the given roles. Rejects when the configuration names no Redis. */
+export async function createService(
+  config: Config,
+  roles: Roles,
+  options: ServiceOptions = {},
+): Promise<Service> {
+  const of = await roleModules(roles);
   const shared = sharedBy(config, roles, options);
   const { redisUrl, underWay, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
@@ -90,19 +96,19 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     own && config.runtime_servers.enabled ? runtimeServing(own, { ...shared, onOutput: output.add }) : null;
   const adapters = runtime?.adapters ?? own;
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
-  const execution = work && adapters ? createExecution(work, adapters, { ...shared, ...runtime }) : null;
+  const execution =
+    of.worker && work && adapters && of.worker.createExecution(work, adapters, { ...shared, ...runtime });
   const registry = createRegistry([
-    emitToolError,
-    emitToolResult,
-    emitRequestError,
+    ...EMITTED,
     ...(execution?.definitions ?? []),
     ...(work ? remoteDefinitionsOf(work, () => redis.open('subscriber'), shared) : []),
   ]);
-  const engine = turns ? engineOn(turns, redis, registry, shared) : null;
-  const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
+  const engine = of.engine && turns && engineOn(of.engine, turns, redis, { registry, shared });
+  const worker =
+    of.worker && work && execution && workerOn(of.worker, work, redis, { ...execution, registry }, shared);
   if (worker) underWay.set('attempts', worker.worker.inHand);
   if (engine) underWay.set('runs', engine.busyRuns);
-  const api = entry ? apiOn(entry, redis, registry, shared, worker) : null;
+  const api = of.api && entry && apiOn(of.api, entry, redis, { registry, shared, worker });
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
   const cancellations = worker?.hearing ?? null;
@@ -259,6 +265,7 @@ function storeOn(
 }
 
 function workerOn(
+  { createWorkerRole }: NonNullable<RoleModules['worker']>,
   store: Store,
   redis: Connections,
   execution: Parameters<typeof createWorkerRole>[2],
@@ -268,10 +275,10 @@ function workerOn(
 }
 
 function engineOn(
+  { createEngineRole }: NonNullable<RoleModules['engine']>,
   store: Store,
   redis: Connections,
-  registry: Registry,
-  { config, modules, logger, onError }: Shared,
+  { registry, shared: { config, modules, logger, onError } }: { registry: Registry; shared: Shared },
 ): Engine {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
@@ -290,11 +297,10 @@ function engineOn(
 }
 
 function apiOn(
+  { createApiRole }: NonNullable<RoleModules['api']>,
   store: Store,
   redis: Connections,
-  registry: Registry,
-  shared: Shared,
-  worker: WorkerRole | null,
+  { registry, shared, worker }: { registry: Registry; shared: Shared; worker: WorkerRole | null },
 ): ApiRole {
   const preparer = preparerOn(store, registry, shared.config, currentSpender);
   const listening = redis.open('subscriber');

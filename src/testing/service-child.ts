@@ -73,7 +73,7 @@ async function serve({ config, directory, environment, roles }: Extract<Command,
   const parsed = parseConfig(config, { source: 'the configuration of the test kit', directory, environment });
   const modules = await loadModules(parsed);
   const agents = withDefaultAgent(modules.agents);
-  const service = createService(parsed, roles, { modules: { ...modules, agents } });
+  const service = await createService(parsed, roles, { modules: { ...modules, agents } });
   stop = async () => service.stop();
   await service.start();
   return service.url;

@@ -142,7 +142,7 @@ function pathOf(
 ): string {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const place = CLUSTER_KINDS.includes(kind) ? '' : `/namespaces/${namespace}`;
-  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
+  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies').replace(/sss$/, 'sses');
   const query = `fieldManager=adjutant-test&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
   return `${group}${place}/${plural}/${name}?${query}`;
 }

@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Ajv } from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
 import { customLane, toolLane, webhookLane } from '../../src/store/catalog/route.ts';
 import { modelLane } from '../../src/contract/model/model-name.ts';
@@ -133,6 +134,20 @@ test('every pod has an egress policy, and none reaches a link-local address', ()
   expect(confined).toEqual(expect.arrayContaining(['api', 'engine', 'worker']));
 });
 
+// With `includeSelectors` kustomize adds its label also to the peers of a policy: Prometheus and callers were refused.
+test('no peer of a policy has labels that its kustomization overwrites', () => {
+  const labelled = globSync('deploy/kubernetes/**/kustomization.yaml').filter((file) =>
+    read(file).includes('includeSelectors: true'),
+  );
+  const policies = labelled
+    .flatMap((file) => globSync(join(dirname(file), '*.yaml')).flatMap(manifestsOf))
+    .filter((each) => each.kind === 'NetworkPolicy');
+  expect(policies).not.toEqual([]);
+  for (const { spec } of policies)
+    for (const { podSelector } of (spec.ingress ?? []).flatMap(({ from }) => from))
+      expect(podSelector).not.toHaveProperty('matchLabels');
+});
+
 test('a misspelt key of a composition is refused', () => {
   const services = { api: { image: 'adjutant', comand: ['api'] } };
   expect(composeSchema.safeParse({ name: 'adjutant', services, volumes: {} }).success).toBe(false);
@@ -177,4 +192,31 @@ test('each pod is given longer than its stop takes', () => {
 test('the example of a configuration is accepted', () => {
   const example = JSON.parse(read('deploy/kubernetes/overlays/example/adjutant.json')) as object;
   expect(() => parseConfig(example, {})).not.toThrow();
+});
+
+// Issue 39, point 5. `npm run test:deploy` renders it, where Helm is installed.
+describe('the Helm chart', () => {
+  const folder = 'deploy/helm/adjutant';
+  const values = parse(read(`${folder}/values.yaml`)) as object;
+  const example = parse(read('deploy/helm/example.yaml')) as object;
+  const accepts = new Ajv({ allowUnionTypes: true }).compile(
+    JSON.parse(read(`${folder}/values.schema.json`)) as object,
+  );
+
+  test('has the version of the package', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(parse(read(`${folder}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
+  });
+
+  test('accepts its values and those of the example, and no misspelt one', () => {
+    expect([accepts(values), accepts(example)]).toEqual([true, true]);
+    for (const key of Object.keys(values)) expect(accepts({ [`${key}x`]: {} }), key).toBe(false);
+  });
+
+  test('describes every value that it reads', () => {
+    const known = Object.keys(values).join('|');
+    const unknown = new RegExp(`alues[.](?!(?:${known})\\b)\\w+`, 'g');
+    const templates = globSync(`${folder}/templates/*`).map(read);
+    expect(templates.flatMap((text) => text.match(unknown) ?? [])).toEqual([]);
+  });
 });

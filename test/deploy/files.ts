@@ -6,6 +6,7 @@ import { demand, type Report } from './report.ts';
 import { must, programPath, run } from './commands.ts';
 import { findJaeger } from '../support/jaeger.ts';
 import { checkDryRun, KUSTOMIZATIONS } from './manifests.ts';
+import { checkChart } from './chart.ts';
 import { answersQueries } from './prometheus.ts';
 
 const KUBERNETES = '1.30';
@@ -24,6 +25,7 @@ export async function checkFiles(report: Report, folder: string): Promise<void> 
     KUSTOMIZATIONS.forEach((path) => must(kustomize, ['build', path])),
   );
   await check('kubectl-validate', 'the manifests, and a misspelt key', checkManifests(folder));
+  await check('helm', 'the chart, beside the manifests of kustomize', checkChart);
   await checkDryRun(report, folder);
   await check(
     'promtool',
@@ -47,10 +49,10 @@ function checkCompositions(folder: string): Body {
   };
 }
 
-/** With `KEDA_CRDS`, a folder of KEDA's definitions, the ScaledObjects are checked too. */
+/** With `DEPLOY_CRDS`, a folder with KEDA's definitions, the ScaledObjects are checked too. */
 function checkManifests(folder: string): Body {
   return (program) => {
-    const definitions = process.env['KEDA_CRDS'];
+    const definitions = process.env['DEPLOY_CRDS'];
     const flags = definitions === undefined ? [] : ['--local-crds', definitions];
     const isKnown = (text: string): boolean => definitions !== undefined || !text.includes('keda.sh');
     const accepts = (name: string, text: string): boolean => {

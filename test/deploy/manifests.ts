@@ -1,10 +1,11 @@
-// What kustomize builds from deploy/kubernetes, given to a real API server as a dry run, as it is and misspelt.
+// What kustomize and Helm make of deploy/, given to a real API server as a dry run, as it is and misspelt.
 // Must never take an answer for acceptance that names no reason and is no success.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { type ApiServer, type Manifest, startApiServer } from './api-server.ts';
+import { chartObjects } from './chart.ts';
 import { must, programPath } from './commands.ts';
 import { demand, type Report } from './report.ts';
 
@@ -17,7 +18,7 @@ const NEEDED = ['kube-apiserver', 'etcd', 'kustomize'] as const;
 /** What no manifest has. */
 const MISSPELT = 'misspeltKey';
 
-/** With `KEDA_CRDS`, a folder of KEDA's definitions, the ScaledObjects are checked too. */
+/** With `DEPLOY_CRDS`, a folder of the definitions of KEDA and of the External Secrets Operator, their objects are checked too. */
 export async function checkDryRun(report: Report, folder: string): Promise<void> {
   const missing = NEEDED.filter((name) => programPath(name) === null);
   if (missing.length > 0) return report.notRun(WHAT, `not installed: ${missing.join(', ')}`);
@@ -33,27 +34,39 @@ export async function checkDryRun(report: Report, folder: string): Promise<void>
   });
 }
 
-function definitionsOfKeda(): Manifest[] {
-  const folder = process.env['KEDA_CRDS'];
-  return folder === undefined
-    ? []
-    : globSync(join(folder, '*.yaml')).flatMap((file) => parsed(readFileSync(file, 'utf8')));
+interface Definition extends Manifest {
+  readonly spec: { readonly group: string };
 }
 
+function definitions(): Definition[] {
+  const folder = process.env['DEPLOY_CRDS'];
+  return folder === undefined
+    ? []
+    : globSync(join(folder, '*.yaml')).flatMap((file) => parsed(readFileSync(file, 'utf8')) as Definition[]);
+}
+
+/** Kinds of other programs are left out where their definitions are not there. */
 function built(): Manifest[] {
-  const all = KUSTOMIZATIONS.flatMap((path) => parsed(must(programPath('kustomize') ?? '', ['build', path])));
-  const hasKeda = definitionsOfKeda().length > 0;
-  return all.filter(({ apiVersion }) => hasKeda || !apiVersion.startsWith('keda.sh/'));
+  const kustomize = programPath('kustomize') ?? '';
+  const helm = programPath('helm');
+  const all = [
+    ...KUSTOMIZATIONS.flatMap((path) => parsed(must(kustomize, ['build', path]))),
+    ...(helm === null ? [] : chartObjects(helm)),
+  ];
+  const groups = definitions().map(({ spec }) => spec.group);
+  const isKnown = (group: string): boolean =>
+    !group.includes('.') || group.endsWith('.k8s.io') || groups.includes(group);
+  return all.filter(({ apiVersion }) => isKnown(apiVersion.split('/').at(-2) ?? ''));
 }
 
 function parsed(text: string): Manifest[] {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-/** The namespace and KEDA's definitions are there before what needs them. */
+/** The namespace and the definitions are there before what needs them. */
 async function prepare(api: ApiServer): Promise<void> {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'adjutant' } };
-  for (const manifest of [namespace, ...definitionsOfKeda()]) {
+  for (const manifest of [namespace, ...definitions()]) {
     const { code, message } = await api.apply(manifest);
     demand(code < 300, `${manifest.kind} ${manifest.metadata.name}: ${message}`);
   }

@@ -94,9 +94,11 @@ const deploymentSchema = strict({
   }),
 });
 
+const matchExpressions = z.array(strict({ key: text, operator: z.literal('In'), values: texts })).optional();
+const choice = strict({ matchLabels: textMap.optional(), matchExpressions });
 const peer = strict({
   namespaceSelector: selector.partial().optional(),
-  podSelector: selector.optional(),
+  podSelector: choice.optional(),
   ipBlock: strict({ cidr: text, except: texts }).optional(),
 });
 const policyPort = strict({ port, protocol: z.enum(['TCP', 'UDP']).optional() });
@@ -106,10 +108,7 @@ const networkPolicySchema = strict({
   kind: z.literal('NetworkPolicy'),
   metadata,
   spec: strict({
-    podSelector: strict({
-      matchLabels: textMap.optional(),
-      matchExpressions: z.array(strict({ key: text, operator: z.literal('In'), values: texts })).optional(),
-    }),
+    podSelector: choice,
     policyTypes: z.array(z.enum(['Ingress', 'Egress'])),
     ingress: z.array(strict({ from: z.array(peer), ports: z.array(policyPort) })).optional(),
     egress: z

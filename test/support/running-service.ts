@@ -50,7 +50,7 @@ export async function startService(options: RunningServiceOptions): Promise<Runn
     ...options.environment,
   };
   const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
-  const service = createService(config, roles, { modules: await loadModules(config) });
+  const service = await createService(config, roles, { modules: await loadModules(config) });
   await service.start();
   const stop = async (): Promise<void> => service.stop();
   const urls = { url: service.url ?? '', metricsUrl: service.metricsUrl ?? '' };

@@ -120,7 +120,7 @@ async function run(
     const config = { ...declared, redisUrl: redis.url };
     const agents = withDefaultAgent(modules.agents);
     const printer = options.traces === true ? tracePrinterFor(terminal, config) : null;
-    const service = createService(config, options.roles, {
+    const service = await createService(config, options.roles, {
       modules: { ...modules, agents },
       onEnd: printer?.ended,
     });

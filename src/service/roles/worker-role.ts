@@ -19,6 +19,7 @@ import { createRunningAttempts } from '../../worker/attempt/running-attempts.ts'
 import { createThreadedHeartbeat, type Heartbeat } from '../../worker/threaded-heartbeat.ts';
 import { createWorker, type ServedLane, type Worker } from '../../worker/worker.ts';
 import { contentCharacters, type Execution } from './execution.ts';
+import { JOB_LOCK_MS, STALLED_CHECK_MS } from './roles.ts';
 import { payloadKeysOf } from '../payload-keys.ts';
 import { callLoginsOf } from '../personal-logins.ts';
 import { rulesOfCalls } from '../runtime-definitions.ts';
@@ -99,10 +100,6 @@ function recordingOf({ records, queue, spans, endNotices }: Store) {
   const { lanes, gated, confirm, callNotice } = queue;
   return { records, lanes, gated, confirm, callNotice, endNotices, spans };
 }
-
-/** BullMQ's lock at most, and its check. Where workers live too short for the check, the sweeper enqueues when the lease ends. */
-export const JOB_LOCK_MS = 5_000;
-export const STALLED_CHECK_MS = 2_000;
 
 /** Share of a lease, so that BullMQ has let go of a dead worker's job when its lease ends, and the sweeper can enqueue it anew. */
 const LOCK_PER_LEASE = 0.6;
