@@ -116,6 +116,8 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'settled-answer': "if (finding.kind === 'not_happened') return notHappened(ending);",
     'redrive-found': '',
     'inquiry-mark': '',
+    'inquiry-id': '',
+    'inquiry-open': '',
   },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',
