@@ -70,8 +70,9 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
     ]),
     reads: operators.reads + reads,
     readsOf: (rule) =>
-      joined.find(({ ruleName }) => rule.startsWith(ruleName('')))?.rules.readsOf(rule.slice(rule.indexOf('/') + 1)) ??
-      operators.readsOf(rule),
+      joined
+        .find(({ ruleName }) => rule.startsWith(ruleName('')))
+        ?.rules.readsOf(rule.slice(rule.indexOf('/') + 1)) ?? operators.readsOf(rule),
   };
 }
 

@@ -203,9 +203,7 @@ function amountOf(counter: string, evaluate: () => unknown): number {
   try {
     value = evaluate();
   } catch (error) {
-    throw new UncountedCall(
-      `the counter "${counter}" cannot tell what the call adds: ${faultOf(error)}`,
-    );
+    throw new UncountedCall(`the counter "${counter}" cannot tell what the call adds: ${faultOf(error)}`);
   }
   const amount = typeof value === 'bigint' ? Number(value) : value;
   if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))

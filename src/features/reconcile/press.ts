@@ -258,7 +258,10 @@ async function toolOf(
   const names = new Set(entries.find((entry) => entry.server === server)?.tools.map(({ tool }) => tool));
   const lostTool = toolOnServer(ownId(server), directive.tool_name, (name) => names.has(name));
   if (settingsOf === undefined)
-    throw refused('bad_request', 'Only the API can ask whether the call happened: this client knows no servers.');
+    throw refused(
+      'bad_request',
+      'Only the API can ask whether the call happened: this client knows no servers.',
+    );
   const settings = await settingsOf(server, lostTool);
   const { arguments: args } = directive;
   if (settings !== null) return { tool: `${ownId(server)}.${settings.tool}`, settings, args };

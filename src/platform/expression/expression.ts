@@ -202,9 +202,11 @@ function costOf(ast: ASTNode, variables: Variables): Cost {
       const mayRead = compares || (called !== null && !SHORT.test(called));
       if (inData || (mayRead && namesData(node, variables))) reads += rounds;
     }
-    const list = called !== null && LOOPS.has(called) ? ((node.args as readonly unknown[])[1] as ASTNode) : null;
+    const list =
+      called !== null && LOOPS.has(called) ? ((node.args as readonly unknown[])[1] as ASTNode) : null;
     const type = list === null ? undefined : variables[pathOf(list) ?? ''];
-    const members = list?.op === 'list' ? (list.args as readonly unknown[]).length : type === 'list<string>' ? NAMES : 1;
+    const members =
+      list?.op === 'list' ? (list.args as readonly unknown[]).length : type === 'list<string>' ? NAMES : 1;
     for (const each of inner)
       if (list === null || each === list) add(each, rounds, inData);
       else add(each, rounds * members, inData || (list.op !== 'list' && type === undefined));
