@@ -17,6 +17,7 @@ import type { Journal } from '../store/request/journal.ts';
 import type { ResumeVerdict, RunJournal } from '../store/run/run-journal.ts';
 import { whileAvailable } from '../platform/redis/unavailable.ts';
 import { newIdentifier } from '../platform/telemetry/identifier.ts';
+import type { FoundOutcome } from '../contract/tool/reconcile.ts';
 import { interruptionOf, isUnknown } from './core/interruption.ts';
 import { looserLimits } from './overrides.ts';
 import { runSignal } from './run-signal.ts';
@@ -38,10 +39,6 @@ export interface ResumeParts {
   /** The most bytes of a request, for the refusal that names them. */
   mostBytes(requestId: string): number;
 }
-
-export type FoundOutcome =
-  | { readonly kind: 'happened'; readonly result?: unknown }
-  | { readonly kind: 'not_happened' };
 
 /** The API and its callers see neither the open calls nor the limits of such a run. */
 const SEALED =
@@ -118,7 +115,7 @@ async function check(
   if (decided.length === open.length) return { found: Object.fromEntries(decided), calls: unknown };
   const undecided = open.filter(({ id }) => found.get(id)?.kind !== 'happened');
   const named = undecided
-    .map(({ id }) => (found.get(id) ? `${id} (found not to have happened)` : id))
+    .map(({ id }) => (found.get(id)?.kind === 'not_happened' ? `${id} (found not to have happened)` : id))
     .join(', ');
   const detail = `it is unknown whether these calls of request "${ownId(requestId)}" have acted: ${named}; decide for each: repeat, done or skip`;
   const shown = undecided.map(({ entry: _entry, ...call }) => call);

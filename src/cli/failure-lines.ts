@@ -62,8 +62,11 @@ function remedyOf({ type, message, details }: ErrorEnvelope, failed: Failed): st
   // Only for runs: text of a tool must not become a command to type.
   if (type === 'busy' && failed.id === undefined && typeof details['active'] === 'string')
     return `Wait for its end (${ADJUTANT} tail ${details['active']}), or end it: ${ADJUTANT} cancel ${details['active']}`;
-  if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined)
-    return `Check whether it happened; to call it again: ${ADJUTANT} dead redrive ${failed.requestId}/${failed.id}`;
+  if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined) {
+    const name = `${failed.requestId}/${failed.id}`;
+    const check = details['reconcile'] === undefined ? '' : `: ${ADJUTANT} reconcile ${name}`;
+    return `Check whether it happened${check}; to call it again: ${ADJUTANT} dead redrive ${name}`;
+  }
   // A known reason of the wait has a better remedy, or none.
   if (type === 'deadline_exceeded' && message.includes(': ')) return settingIn(details);
   return settingIn(details) ?? ownMember(REMEDIES, type) ?? null;

@@ -17,11 +17,11 @@ const MOST_BYTES = 32_768;
 
 const patterns = z.array(z.string().min(1).max(256)).min(1).max(256);
 
-const most = (what: string, ofTenant: number, all: number) => ({
+const most = (what: string, ofTenant: number, all: number, mostOfTenant = 100) => ({
   most_per_tenant: z
     .int()
     .min(1)
-    .max(100)
+    .max(mostOfTenant)
     .default(ofTenant)
     .register(notes, { description: `${what} that one tenant may add.`, unit: what.toLowerCase() }),
   most: z
@@ -59,7 +59,8 @@ const runtimeAgentsSchema = z.strictObject({
 
 const runtimePoliciesSchema = z.strictObject({
   enabled: enabled('policies'),
-  ...most('Policies', 5, 200),
+  // All of them are evaluated for each call of the tenant.
+  ...most('Policies', 5, 200, 10),
 });
 
 export const runtimeDefinitionSections = {

@@ -1,5 +1,5 @@
-// The refusal of what callers submit under ids of the service: those of firings and of deliveries can be known ahead of time, and must be
-// free; requests of reads hold nothing else.
+// The refusal of what callers submit under ids of the service: those of firings, deliveries and inquiries can be known ahead of time, and
+// must be free; requests of reads hold nothing else.
 // Must never refuse the service its own.
 import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
@@ -47,9 +47,17 @@ function refuseAll(submitted: unknown): void {
   for (const [at, each] of (directives as unknown[]).entries()) refuseReservedId(each, `directives[${at}].`);
 }
 
+/** Ids of inquiries about lost calls: an operator can ask as long as no submitter takes them. */
+const INQUIRY = /\.reconcile-\d+$/;
+const INQUIRY_MESSAGE =
+  'ids that end with ".reconcile-" and a number are only for inquiries about lost calls; use another id';
+
 /** Ids that are no text are refused where they are read. */
 export function refuseReservedId(submitted: unknown, where = ''): void {
-  const { request_id: id } = Object(submitted) as { request_id?: unknown };
+  const { request_id: id, id: own } = Object(submitted) as { request_id?: unknown; id?: unknown };
+  const isInquiry = typeof own === 'string' && INQUIRY.test(own);
+  // @guard inquiry-id
+  if (isInquiry) throw refusedAt('invalid_body', [{ path: `${where}id`, message: INQUIRY_MESSAGE }]);
   const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;
   if (taken === undefined) return;
   const message = `ids that begin with "${taken[0]}" are only for ${taken[1]}; use another id`;

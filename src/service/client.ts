@@ -68,7 +68,7 @@ export interface ClientOptions {
   traceUrl?: string | null;
   /** Part of `QueueClientParts`. */
   added?: QueueClientParts['added'];
-  /** Part of `ReconcilerParts`. Default: no tool has it. */
+  /** Part of `ReconcilerParts`. Default: this process does not know the servers. */
   reconcileOf?: ReconcilerParts['settingsOf'] | undefined;
   /** Reads requests that Redis no longer holds. Default: nothing is archived. */
   archived?: FindArchived | undefined;
@@ -234,7 +234,7 @@ function runsOf(
 function reconcilerOf(
   { records: { journal, dead, payloads }, catalog }: Store,
   submitter: Submitter,
-  { reconcileOf = async () => null, charge }: Pick<ClientOptions, 'reconcileOf' | 'charge'>,
+  { reconcileOf, charge }: Pick<ClientOptions, 'reconcileOf' | 'charge'>,
 ): Reconciler {
   return createReconciler({
     journal,

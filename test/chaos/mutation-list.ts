@@ -116,7 +116,10 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'settled-answer': "if (finding.kind === 'not_happened') return notHappened(ending);",
     'redrive-found': '',
     'inquiry-mark': '',
+    'inquiry-id': '',
+    'inquiry-open': '',
   },
+  'test/unit/features/runtime-servers.test.ts': { 'policy-weight': 'return call;' },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',
   },

@@ -37,6 +37,7 @@ export async function startPaymentServer() {
   ];
   const sockets = new AsyncLocalStorage<Socket>();
   let areBooksOpen = false;
+  let isSilent = false;
 
   function added(counts: Map<string, number>, key: string): number {
     const count = (counts.get(key) ?? 0) + 1;
@@ -58,7 +59,7 @@ export async function startPaymentServer() {
   async function find(key: string, how: PaymentArguments['find']): Promise<CallToolResult> {
     const count = added(asked, key);
     const [order] = paid.get(key) ?? [];
-    if (how === 'never') return NEVER;
+    if (how === 'never' || isSilent) return NEVER;
     if (how === 'huge') return { content: [{ type: 'text', text: 'x'.repeat(1_000_000) }] };
     if (how === 'shape') return json({ payments: order });
     if (how === 'other')
@@ -127,6 +128,8 @@ export async function startPaymentServer() {
         },
       },
     },
+    /** Whether no question is answered. */
+    silence: (is: boolean) => void (isSilent = is),
     books: (areOpen: boolean) => void (areBooksOpen = areOpen),
     /** How often an order was paid. */
     paid: (order: string): number => all().filter((each) => each === order).length,

@@ -45,7 +45,9 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
     .description('test the rules about calls, explain decisions, add and remove those of your tenant');
   const test = policy
     .command('test <file>')
-    .description('replay recorded calls against the rules of the configuration; exit 1: a decision differs')
+    .description(
+      'replay recorded calls against the rules of the configuration, without those added at runtime; exit 1: a decision differs',
+    )
     .option('--config <file>', CONFIG)
     .option('--all', 'print every call; default: those that differ')
     .action(async (file: string, given: TestOptions) =>
@@ -111,6 +113,8 @@ async function testRules(place: LocalInvocation, file: string, options: TestOpti
   else if (shown.length > 0)
     terminal.rows([['CALL', 'TOOL', 'RECORDED', 'NEW', 'RULE'], ...shown.map(rowOf)]);
   terminal.err(`${counted(replayed.length, 'call')}, ${differing.length} decided differently`);
+  if (replayed.some(({ call }) => call.rule?.includes('/') === true))
+    terminal.err('Rules of a tenant decided about some of them, as <policy>/<rule>: they are not replayed.');
   return differing.length === 0 ? EXIT.done : EXIT.failed;
 }
 

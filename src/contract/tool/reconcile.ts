@@ -9,6 +9,12 @@ export const RECONCILE_VARIABLES = {
   directive_id: 'string',
 } as const;
 
+/** Finding about a call of unknown outcome. `undecided`: an inquiry is open, or cannot be read by this process. */
+export type FoundOutcome =
+  | { readonly kind: 'happened'; readonly result?: unknown }
+  | { readonly kind: 'not_happened' }
+  | { readonly kind: 'undecided'; readonly reason: string };
+
 /** Settings of one tool. */
 export interface ReconcileSettings {
   /** Tool of the same server that is asked; it must have the repeat policy `read`. */

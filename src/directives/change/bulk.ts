@@ -148,11 +148,13 @@ export function createBulk(
     const chosen = await lettersOf(lister, all, given, clocks);
     const { incomplete } = lister.seen;
     const named = chosen.items.map(({ item }) => item);
-    const entries = dry_run ? await whileAvailable(async () => letters.redrivable(named)) : named;
+    const { found: entries, refused } = dry_run
+      ? await whileAvailable(async () => letters.redrivable(named))
+      : { found: named, refused: [] };
     const found = entries.map(({ requestId, id }) => ({ request_id: ownId(requestId), id }));
     if (dry_run || entries.length === 0 || signal?.aborted === true) {
       const rest = restAt(chosen, named.length);
-      return { dry_run, redriven: [], refused: [], not_found: [], found, ...rest, incomplete };
+      return { dry_run, redriven: [], refused, not_found: [], found, ...rest, incomplete };
     }
     const acted = await whileAvailable(async () => letters.redriveThese(entries, clocks.isOver));
     const { done, ...ends } = acted;

@@ -22,6 +22,8 @@ import {
   wholeEnvelope,
 } from '../../store/request/large-payloads.ts';
 import { type BulkClocks, bulkClocks } from './bulk-clocks.ts';
+import type { FoundOutcome } from '../../contract/tool/reconcile.ts';
+import { serverOf } from '../../store/catalog/route.ts';
 import { onceOfDirective } from '../once-request.ts';
 import type { Submitter } from '../submit.ts';
 import { successorId } from './successor-id.ts';
@@ -33,9 +35,7 @@ export interface RedriveParts {
   dead: DeadLetterIndex;
   submitter: Submitter;
   /** Finding of a person about a call of unknown outcome; null: none. Default: none. */
-  found?:
-    | ((requestId: string, id: string) => Promise<{ kind: 'happened' | 'not_happened' } | null>)
-    | undefined;
+  found?: ((requestId: string, id: string) => Promise<FoundOutcome | null>) | undefined;
   /** Asked before dead letters are redriven: whether the caller may submit so many. Throws the refusal. */
   charge?: ((count: number) => Promise<void>) | undefined;
 }
@@ -54,7 +54,7 @@ export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
 
 export function createRedrive(parts: RedriveParts) {
   const { journal, objects = NO_OBJECTS, dead, submitter, found, charge = async () => {} } = parts;
-  const redrivable = createRedrivable(journal);
+  const redrivable = createRedrivable(journal, refusedByFinding);
 
   /** One pass over the list, oldest first. Ends early with what it has done when its time is over or its caller has left. */
   async function redrive(
@@ -69,7 +69,7 @@ export function createRedrive(parts: RedriveParts) {
     const act = async (): Promise<void> => {
       const entries = batch.splice(0);
       if (entries.length === 0) return;
-      if (dry_run) addFound(total, entries, await redrivable(entries));
+      if (dry_run) addRedrivable(total, entries, await redrivable(entries));
       else await redriveBatch(total, entries, { isOver, isNamed: missing !== undefined });
     };
     for await (const { entry } of scan({ dead, tenant }, filter, undefined, () => total.removed)) {
@@ -123,8 +123,9 @@ export function createRedrive(parts: RedriveParts) {
       return null;
     }
     const before = await wholeEnvelope(objects, decodeEnvelope(json));
-    if (await hasHappened(entry, before.directive)) {
-      if (isNamed) throw happenedRefusal(entry);
+    const refusal = await refusedByFinding(entry);
+    if (refusal !== null) {
+      if (isNamed || refusal.problem.code !== HAPPENED) throw refusal;
       await dead.remove(entry);
       return null;
     }
@@ -134,10 +135,16 @@ export function createRedrive(parts: RedriveParts) {
     return { from, to: { request_id: from.request_id, id } };
   }
 
-  /** The inquiry may have ended after the list was read, or without the process that had asked. */
-  async function hasHappened({ requestId, id }: DeadEntry, { type }: Directive): Promise<boolean> {
+  /**
+   * An inquiry may be open, may have ended after the list was read, or without the process that had asked. null: nothing is known against
+   * a redrive.
+   */
+  async function refusedByFinding(entry: DeadEntry): Promise<DirectiveRefused | null> {
+    const isTool = entry.lane !== null && serverOf(entry.lane) !== null;
+    const finding = isTool ? ((await found?.(entry.requestId, entry.id)) ?? null) : null;
     // @guard redrive-found
-    return type === 'tool_exec' && (await found?.(requestId, id))?.kind === 'happened';
+    if (finding?.kind === 'happened') return happenedRefusal(entry);
+    return finding?.kind === 'undecided' ? undecidedRefusal(entry, finding.reason) : null;
   }
 
   /** `isNamed`: a call that is found to have happened is refused and stays listed. Default: it leaves the list, as not found. */
@@ -205,9 +212,10 @@ function newTotal(most: number): Total {
   return { most, left: 0, removed: 0, hasEnded: false, redriven: [], refused: [], gone: [], found: [] };
 }
 
-function addFound(total: Total, entries: readonly DeadEntry[], found: readonly DeadEntry[]): void {
+function addRedrivable(total: Total, entries: readonly DeadEntry[], { found, refused }: Redrivable): void {
   total.most -= entries.length;
   total.found.push(...found.map((entry) => refOf(nameOfEntry(entry))));
+  total.refused.push(...refused);
 }
 
 function addRedriven(
@@ -255,10 +263,18 @@ function refusalOf({ requestId, id }: DeadEntry, { message, problem }: Directive
   return { from: { request_id: ownId(requestId), id }, code, detail };
 }
 
+const HAPPENED = 'outcome_known';
+
 function happenedRefusal({ requestId, id }: DeadEntry): DirectiveRefused {
   const name = `${ownId(requestId)}/${id}`;
   const detail = `the call "${name}" was found to have happened: it is not repeated; \`adjutant reconcile ${name}\` shows its result and removes the dead letter`;
-  return new DirectiveRefused(problem('outcome_known', { detail }));
+  return new DirectiveRefused(problem(HAPPENED, { detail }));
+}
+
+function undecidedRefusal({ requestId, id }: DeadEntry, reason: string): DirectiveRefused {
+  const name = `${ownId(requestId)}/${id}`;
+  const detail = `the call "${name}" may have happened, and ${reason}: wait, or run \`adjutant reconcile ${name}\``;
+  return new DirectiveRefused(problem('outcome_unknown', { detail }));
 }
 
 function lostRefusal({ message: detail }: PayloadLost): DirectiveRefused {
@@ -274,27 +290,41 @@ function refOf(name: string): { request_id: string; id: string } {
   return { request_id: ownId(name.slice(0, slash)), id: name.slice(slash + 1) };
 }
 
-type Redrivable = (entries: readonly DeadEntry[]) => Promise<DeadEntry[]>;
+/** The entries that a redrive takes, and those that it refuses. */
+export interface Redrivable {
+  readonly found: DeadEntry[];
+  readonly refused: Refused[];
+}
 
 const CHECKED_AT_ONCE = 50;
 
-function createRedrivable(journal: Pick<Journal, 'directive'>): Redrivable {
-  async function isRedrivable({ requestId, id }: DeadEntry): Promise<boolean> {
+function createRedrivable(
+  journal: Pick<Journal, 'directive'>,
+  refusedByFinding: (entry: DeadEntry) => Promise<DirectiveRefused | null>,
+): (entries: readonly DeadEntry[]) => Promise<Redrivable> {
+  async function answerOf(entry: DeadEntry): Promise<DeadEntry | Refused | null> {
+    const { requestId, id } = entry;
     const [record, successor] = await Promise.all([
       journal.directive(requestId, id),
       journal.directive(requestId, successorId(id)),
     ]);
-    return record !== null && successor === null;
+    if (record === null || successor !== null) return null;
+    const refusal = await refusedByFinding(entry);
+    return refusal === null ? entry : refusalOf(entry, refusal);
   }
 
   return async (entries) => {
     const found: DeadEntry[] = [];
+    const refused: Refused[] = [];
     for (let first = 0; first < entries.length; first += CHECKED_AT_ONCE) {
       const some = entries.slice(first, first + CHECKED_AT_ONCE);
-      const answers = await Promise.all(some.map(isRedrivable));
-      found.push(...some.filter((_, at) => answers[at]));
+      for (const answer of await Promise.all(some.map(answerOf))) {
+        if (answer === null) continue;
+        if ('from' in answer) refused.push(answer);
+        else found.push(answer);
+      }
     }
-    return found;
+    return { found, refused };
   };
 }
 

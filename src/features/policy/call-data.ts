@@ -61,6 +61,16 @@ export function dataOf(call: RuledCall, model: string, repeats = false): Readonl
   };
 }
 
+/** The call for rules that read its arguments so often; without them where that takes too long. */
+export function readable(call: RuledCall, reads: number): RuledCall {
+  const isTooMuch = call.args !== null && knownDataOf(call.args).weight * reads > MOST_READ;
+  // @guard policy-weight
+  return isTooMuch ? { ...call, args: null } : call;
+}
+
+/** Reads times the weight of the arguments: some 40 ms. */
+const MOST_READ = 1_500_000;
+
 /** Each call is read several times. */
 const maps = new WeakMap<object, ReadData>();
 

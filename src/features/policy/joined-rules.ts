@@ -1,6 +1,7 @@
 // The rules of an operator joined with those that a tenant has added: of all decisions about a call the strictest counts.
 // Must never let a rule of a tenant loosen what the operator has decided.
 import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import { readable } from './call-data.ts';
 import { type CounterUse, type CounterValues, type Ruled, type Rules, STRICTNESS } from './rules.ts';
 
 /** Rules of one policy of a tenant. */
@@ -26,10 +27,15 @@ export const DENY_ALL: Rules = {
     },
   }),
   scopes: new Map(),
+  reads: 0,
   readsOf: () => [],
 };
 
-/** Counters of a policy have the name of their tenant and policy before their own, which no counter of an operator has. */
+/**
+ * Policies of a tenant read no arguments that are large for the number of their expressions: a decision takes 50 ms at most, and a rule that
+ * reads them fails. Counters of a policy have the name of their tenant and policy
+ * before their own, which no counter of an operator has.
+ */
 export function joinRules(operators: Rules, policies: readonly TenantRules[]): Rules {
   if (policies.length === 0) return operators;
   const joined = policies.map(({ tenant, name, rules }) => ({
@@ -38,18 +44,20 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
     prefix: `${tenant}~${name}.`,
   }));
 
+  const reads = joined.reduce((sum, { rules }) => sum + rules.reads, 0);
+
   return {
     usesOf: (call) => [
       ...operators.usesOf(call),
       ...joined.flatMap(({ rules, prefix }) =>
-        rules.usesOf(call).map((use) => ({ ...use, counter: prefix + use.counter })),
+        rules.usesOf(readable(call, reads)).map((use) => ({ ...use, counter: prefix + use.counter })),
       ),
     ],
     rule(call, uses, values) {
       const ruled = [
         operators.rule(call, uses, values),
         ...joined.map(({ rules, ruleName, prefix }) =>
-          renamed(ruleWithin(rules, prefix, { call, uses, values }), ruleName),
+          renamed(ruleWithin(rules, prefix, { call: readable(call, reads), uses, values }), ruleName),
         ),
       ];
       return strictest(ruled);
@@ -60,7 +68,11 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
         [...rules.scopes].map(([name, per]) => [prefix + name, per] as const),
       ),
     ]),
-    readsOf: (rule) => operators.readsOf(rule),
+    reads: operators.reads + reads,
+    readsOf: (rule) =>
+      joined
+        .find(({ ruleName }) => rule.startsWith(ruleName('')))
+        ?.rules.readsOf(rule.slice(rule.indexOf('/') + 1)) ?? operators.readsOf(rule),
   };
 }
 

@@ -38,6 +38,8 @@ export interface Rules {
   /** `values`: null = not read yet. Of several models the strictest decision counts. */
   rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
   readonly scopes: ReadonlyMap<string, CounterScope>;
+  /** How often its expressions may go through the arguments of a call. */
+  readonly reads: number;
   /** Paths that a rule reads, such as `args.amount`, and the counter of its limit; empty: there is no such rule. */
   readsOf(rule: string): readonly string[];
 }
@@ -127,6 +129,10 @@ export function compileRules(settings: PolicySettings): Rules {
     usesOf,
     rule,
     scopes: new Map(counters.map(({ name, per }) => [name, per])),
+    reads: [
+      ...rules.map(({ expression }) => expression),
+      ...counters.flatMap(({ counts, adds }) => (adds === null ? [counts] : [counts, adds])),
+    ].reduce((sum, { cost }) => sum + cost.reads, 0),
     readsOf(name) {
       const found = rules.find((each) => each.name === name);
       if (found === undefined) return [];
@@ -147,6 +153,13 @@ function base({ name, reason, askMs }: PolicyRule): Omit<Ruling, 'decision'> {
   return { rule: name, reason, askMs };
 }
 
+const NO_ARGUMENTS = 'the arguments are encrypted, or too large for the rules';
+
+function faultOf(error: unknown): string {
+  const fault = evaluationFault(error);
+  return fault === 'Unknown variable: args' ? NO_ARGUMENTS : fault;
+}
+
 type Met = { kind: 'met' } | { kind: 'unmet' } | { kind: 'failed'; why: string };
 
 function metBy({ expression }: CompiledRule, data: Readonly<Record<string, Data>>): Met {
@@ -155,7 +168,7 @@ function metBy({ expression }: CompiledRule, data: Readonly<Record<string, Data>
     if (value === true) return { kind: 'met' };
     return value === false ? { kind: 'unmet' } : { kind: 'failed', why: 'it gave neither true nor false' };
   } catch (error) {
-    return { kind: 'failed', why: evaluationFault(error) };
+    return { kind: 'failed', why: faultOf(error) };
   }
 }
 
@@ -176,7 +189,7 @@ function isTrue(counter: string, evaluate: () => unknown): boolean {
     value = evaluate();
   } catch (error) {
     throw new UncountedCall(
-      `the counter "${counter}" cannot tell whether it counts the call: ${evaluationFault(error)}`,
+      `the counter "${counter}" cannot tell whether it counts the call: ${faultOf(error)}`,
     );
   }
   if (typeof value !== 'boolean')
@@ -190,9 +203,7 @@ function amountOf(counter: string, evaluate: () => unknown): number {
   try {
     value = evaluate();
   } catch (error) {
-    throw new UncountedCall(
-      `the counter "${counter}" cannot tell what the call adds: ${evaluationFault(error)}`,
-    );
+    throw new UncountedCall(`the counter "${counter}" cannot tell what the call adds: ${faultOf(error)}`);
   }
   const amount = typeof value === 'bigint' ? Number(value) : value;
   if (typeof amount !== 'number' || !(amount >= 0 && amount <= MOST_OF_A_CALL))

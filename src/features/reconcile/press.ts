@@ -6,7 +6,7 @@ import { toolExecSchema, type ToolExec } from '../../contract/directive/work-dir
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { DirectiveRefused, problem, type ProblemCode } from '../../contract/problem.ts';
 import type { TerminalSignal } from '../../contract/signal/signal.ts';
-import type { ReconcileSettings } from '../../contract/tool/reconcile.ts';
+import type { FoundOutcome, ReconcileSettings } from '../../contract/tool/reconcile.ts';
 import type { Reconciliation } from '../../contract/tool/reconciliation.ts';
 import { successorId, suffixedId } from '../../directives/change/successor-id.ts';
 import { unknownDirective } from '../../directives/read/not-found.ts';
@@ -36,8 +36,11 @@ export interface ReconcilerParts {
   readonly catalog: Pick<ToolCatalog, 'read'>;
   /** Completes a result of which the log holds a part. */
   readonly whole: WholeResult;
-  /** How the outcome of a tool's call is found out. `server`: its key. null: it is not configured. */
-  settingsOf(server: string, tool: string): Promise<ReconcileSettings | null>;
+  /**
+   * How the outcome of a tool's call is found out. `server`: its key. null: it is not configured. Absent: this process does not know the
+   * servers.
+   */
+  settingsOf?: ((server: string, tool: string) => Promise<ReconcileSettings | null>) | undefined;
   /** Asked before an inquiry is submitted: whether the caller may submit it. Throws the refusal. */
   readonly charge?: ((count: number) => Promise<void>) | undefined;
 }
@@ -50,10 +53,11 @@ export interface Reconciler {
     ended: (id: string) => Promise<TerminalSignal | null>,
   ): Promise<Reconciliation>;
   /** The finding about a call of unknown outcome; null: there is none. */
-  found(requestId: string, id: string): Promise<Exclude<Finding, { kind: 'unknown' }> | null>;
+  found(requestId: string, id: string): Promise<FoundOutcome | null>;
 }
 
 const MOST_INQUIRIES = 64;
+const INQUIRY = '.reconcile-';
 const ASKED_MS = 15_000;
 const DEADLINE_MS = 60_000;
 
@@ -91,7 +95,7 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
   async function inquiries(lost: Lost) {
     let found: { inquiry: Inquiry; finding: Exclude<Finding, { kind: 'unknown' }> } | null = null;
     for (let count = 1; count <= MOST_INQUIRIES; count += 1) {
-      const id = suffixedId(lost.id, `.reconcile-${count}`);
+      const id = suffixedId(lost.id, INQUIRY + count);
       const inquiry = await inquiryAt(parts, lost, id);
       if (inquiry === null) return { found, open: null, next: id };
       if (inquiry === 'other') continue;
@@ -146,17 +150,36 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
   return {
     press,
     async found(requestId, id) {
+      if (parts.settingsOf === undefined) return unreadInquiry(journal, requestId, id);
       const lost = await lostCall(parts, requestId, id).catch((error: unknown) => {
         if (error instanceof DirectiveRefused) return null;
         throw error;
       });
       if (lost === null) return null;
-      const { found } = await inquiries(lost);
+      const { found, open } = await inquiries(lost);
+      // @guard inquiry-open
+      if (open !== null) return undecided(`"${open.id}" still asks whether it did`);
       // A redrive may have made the call meanwhile.
       const isMadeAgain = (await journal.directive(requestId, successorId(id))) !== null;
       return found === null || (isMadeAgain && found.finding.kind === 'not_happened') ? null : found.finding;
     },
   };
+}
+
+/** A process that does not know how an answer is read decides nothing about a call that was asked about. */
+async function unreadInquiry(
+  journal: Pick<Journal, 'envelope'>,
+  requestId: string,
+  id: string,
+): Promise<FoundOutcome | null> {
+  const first = suffixedId(id, INQUIRY + 1);
+  const json = await journal.envelope(requestId, first);
+  if (json === null || decodeEnvelope(json).inquiryOf !== id) return null;
+  return undecided(`"${first}" has asked whether it did, whose answer only the API can read`);
+}
+
+function undecided(reason: string): FoundOutcome {
+  return { kind: 'undecided', reason };
 }
 
 const NOT_ENDED: Finding = { kind: 'unknown', reason: 'it has not ended' };
@@ -234,6 +257,11 @@ async function toolOf(
   const entries = await catalog.read();
   const names = new Set(entries.find((entry) => entry.server === server)?.tools.map(({ tool }) => tool));
   const lostTool = toolOnServer(ownId(server), directive.tool_name, (name) => names.has(name));
+  if (settingsOf === undefined)
+    throw refused(
+      'bad_request',
+      'Only the API can ask whether the call happened: this client knows no servers.',
+    );
   const settings = await settingsOf(server, lostTool);
   const { arguments: args } = directive;
   if (settings !== null) return { tool: `${ownId(server)}.${settings.tool}`, settings, args };

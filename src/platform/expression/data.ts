@@ -17,9 +17,14 @@ export interface ReadData {
   readonly data: Data | undefined;
   /** The same for an expression that `repeats`. */
   readonly repeated: Data | undefined;
+  /** Time of reading all of it, in that of a character. */
+  readonly weight: number;
 }
 
-const UNREADABLE: ReadData = { data: undefined, repeated: undefined };
+/** Time of a value, in that of a character. */
+const VALUE_WEIGHT = 8;
+
+const UNREADABLE: ReadData = { data: undefined, repeated: undefined, weight: Infinity };
 
 /** Objects of JSON become maps, so that no name means a member of a prototype. */
 export function dataFrom(json: unknown): ReadData {
@@ -42,8 +47,9 @@ export function dataFrom(json: unknown): ReadData {
   try {
     const data = converted(json, 0);
     const values = MOST_VALUES - left.values;
-    const product = values * (values + MOST_CHARACTERS - left.characters);
-    return { data, repeated: product > MOST_REPEATED ? undefined : data };
+    const characters = MOST_CHARACTERS - left.characters;
+    const isLarge = values * (values + characters) > MOST_REPEATED;
+    return { data, repeated: isLarge ? undefined : data, weight: characters + VALUE_WEIGHT * values };
   } catch (error) {
     if (error === TOO_LARGE) return UNREADABLE;
     throw error;

@@ -28,8 +28,15 @@ export interface Expression {
   readonly reads: readonly string[];
   /** Whether a loop reads a variable of any size (`dyn`) in each of its rounds: its cost is a product. */
   readonly repeats: boolean;
-  /** Number of `+`, each of which may build a text or a list. */
-  readonly additions: number;
+  /** Bound of its time, in operations and in rounds of loops over the lists that it names. */
+  readonly cost: Cost;
+}
+
+export interface Cost {
+  /** Operators and calls, in a loop as often as a list of the text or a list of names has members. */
+  readonly operations: number;
+  /** Those of them that may go through a whole value; after a `+` the value may be twice as large. */
+  readonly reads: number;
 }
 
 /** Why a text is no expression. */
@@ -116,8 +123,8 @@ export function createCompiler(
     if (!fits) throw new ExpressionFault(`gives a ${type}, and must give a ${result}`);
     const known = [...reads].filter((path) => Object.hasOwn(variables, path.split('.', 1)[0] ?? ''));
     const repeats = [...inLoops].some((path) => variables[path.split('.', 1)[0] ?? ''] === 'dyn');
-    const additions = countOf(parsed.ast, '+');
-    return { evaluate: (data) => parsed(data) as unknown, reads: known, repeats, additions };
+    const cost = costOf(parsed.ast, variables);
+    return { evaluate: (data) => parsed(data) as unknown, reads: known, repeats, cost };
   };
 }
 
@@ -166,10 +173,47 @@ function examine(node: ASTNode, seen: Examined): void {
     examine(inner, body.includes(inner) ? { ...seen, inLoop: true } : seen);
 }
 
-/** Number of nodes with this operator. */
-function countOf(node: ASTNode, operator: string): number {
-  const inner = nodesIn(node.args).reduce((count, each) => count + countOf(each, operator), 0);
-  return inner + (node.op === operator ? 1 : 0);
+/** Operators and names that do nothing of their own. */
+const FREE: ReadonlySet<string> = new Set(['value', 'id', '.', '[]', 'list', 'map']);
+/** Functions that read the beginning or the end of a text, or no text. */
+const SHORT = /^(has|startsWith|endsWith|type|dyn|get.*)$/;
+const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
+/** Whether it names a variable of any size, or that of a loop. */
+function namesData(node: ASTNode, variables: Variables): boolean {
+  const type = node.op === 'id' ? (variables[String(node.args)] ?? 'dyn') : null;
+  return type === 'dyn' || nodesIn(node.args).some((inner) => namesData(inner, variables));
+}
+
+/** Most members of a list of names that the service makes. */
+const NAMES = 16;
+
+function costOf(ast: ASTNode, variables: Variables): Cost {
+  let operations = 0;
+  let reads = 0;
+  let additions = 0;
+
+  function add(node: ASTNode, rounds: number, inData: boolean): void {
+    const called = calledBy(node);
+    const inner = nodesIn(node.args);
+    if (!FREE.has(node.op)) {
+      operations += rounds;
+      if (node.op === '+') additions += 1;
+      const compares = COMPARISONS.has(node.op) && inner.every(({ op }) => op !== 'value' && op !== 'list');
+      const mayRead = compares || (called !== null && !SHORT.test(called));
+      if (inData || (mayRead && namesData(node, variables))) reads += rounds;
+    }
+    const list =
+      called !== null && LOOPS.has(called) ? ((node.args as readonly unknown[])[1] as ASTNode) : null;
+    const type = list === null ? undefined : variables[pathOf(list) ?? ''];
+    const members =
+      list?.op === 'list' ? (list.args as readonly unknown[]).length : type === 'list<string>' ? NAMES : 1;
+    for (const each of inner)
+      if (list === null || each === list) add(each, rounds, inData);
+      else add(each, rounds * members, inData || (list.op !== 'list' && type === undefined));
+  }
+
+  add(ast, 1, false);
+  return { operations, reads: reads * (1 + additions) };
 }
 
 function calledBy({ op, args }: ASTNode): string | null {

@@ -5,6 +5,10 @@ import { DEFAULT_TENANT } from '../../../../src/contract/access/tenant.ts';
 import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
 import { createDeadLetterIndex } from '../../../../src/store/index/dead-letter-index.ts';
 import { keySpace } from '../../../../src/store/keys.ts';
+import { toolExecSchema } from '../../../../src/contract/directive/work-directive.ts';
+import { createDirectClient } from '../../../../src/service/direct-client.ts';
+import { openStore } from '../../../support/store.ts';
+import { submitterOn } from '../../../support/submitter.ts';
 import { untilHolds } from '../../../support/eventually.ts';
 import { type PaymentArguments, startPaymentServer } from '../../../support/payment-server.ts';
 import { get, post } from '../../../support/public-api.ts';
@@ -190,6 +194,11 @@ describe('a payment whose outcome stayed unknown', () => {
   }
   const press = async (order: string) =>
     post<Press>(`${service.url}/v1/requests/${order}/directives/pay/reconcile`, {});
+  /** As the engine submits the calls of a model, under any id. */
+  const submitInside = async (directive: object): Promise<void> => {
+    await using opened = await openStore(redis.url, { prefix: service.prefix });
+    await submitterOn(opened.store).submit([toolExecSchema.parse({ type: 'tool_exec', ...directive })]);
+  };
   const deadLetters = async (order: string): Promise<string[]> => {
     const { body } = await get<{ dead_letters: { request_id: string; id: string }[] }>(
       `${service.url}/v1/dead-letters`,
@@ -264,6 +273,15 @@ describe('a payment whose outcome stayed unknown', () => {
 
     const redrive = `${service.url}/v1/dead-letters/redrive`;
     const named = { directives: [{ request_id: 'listed', id: 'pay' }] };
+    // A client without the API knows no server, and cannot read what the inquiry has found.
+    const direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
+    const blind = await direct.redrive(named);
+    expect(blind).toMatchObject({ redriven: [], refused: [{ code: 'outcome_unknown' }] });
+    expect(blind.refused[0]?.detail).toContain('only the API');
+    await expect(direct.reconcile('listed', 'pay')).rejects.toThrow('Only the API can ask');
+    await direct.close();
+    const dry = await post<{ found: unknown[]; refused: unknown[] }>(redrive, { ...named, dry_run: true });
+    expect(dry.body).toMatchObject({ found: [], refused: [{ code: 'outcome_known' }] });
     const one = await post<{ refused: { code: string; detail: string }[]; left: number }>(redrive, named);
     expect(one.body).toMatchObject({ redriven: [], left: 1, refused: [{ code: 'outcome_known' }] });
     expect(one.body.refused[0]?.detail).toContain('was found to have happened');
@@ -275,19 +293,51 @@ describe('a payment whose outcome stayed unknown', () => {
     expect(payments.paid('listed')).toBe(1);
   });
 
-  /** A submitter who knows the key of a call could else say what had happened to it. */
-  test('is not settled by a directive of a submitter that asks the same', async () => {
+  test('is not redriven while it is being asked about, and a dry run says so', async () => {
+    await submit({ order: 'asked', find: 'closed' });
+    payments.books(false);
+    await ended('asked');
+    await untilHolds(async () => expect(await deadLetters('asked')).toEqual(['pay']));
+    payments.silence(true);
+    const pressed = press('asked');
+    const inquiry = `${service.url}/v1/requests/asked/directives/pay.reconcile-1`;
+    await untilHolds(async () => expect((await get(inquiry)).status).toBe(200));
+    const redrive = `${service.url}/v1/dead-letters/redrive`;
+    const named = { directives: [{ request_id: 'asked', id: 'pay' }] };
+    const dry = await post<{ found: unknown[] }>(redrive, { ...named, dry_run: true });
+    expect(dry.body).toMatchObject({ found: [], refused: [{ code: 'outcome_unknown' }] });
+    const { body } = await post<{ refused: { detail: string }[] }>(redrive, named);
+    expect(body).toMatchObject({ redriven: [], refused: [{ code: 'outcome_unknown' }] });
+    expect(body.refused[0]?.detail).toContain('pay.reconcile-1');
+    expect(await deadLetters('asked')).toEqual(['pay']);
+    expect(payments.paid('asked')).toBe(1);
+    payments.silence(false);
+    await post(`${inquiry}/cancel`, {});
+    await pressed;
+  });
+
+  test('has ids for its inquiries that no submitter can take', async () => {
+    const taken = { type: 'tool_exec', id: 'pay.reconcile-7', request_id: 'listed', tool_name: 'bank.pay' };
+    const { status, body } = await post<{ code: string; errors: { path: string }[] }>(
+      `${service.url}/v1/directives`,
+      { ...taken, arguments: {} },
+    );
+    expect([status, body.code, body.errors[0]?.path]).toEqual([400, 'invalid_body', 'id']);
+  });
+
+  /** A model names the calls of its run: one that knows the key of a call could else say what had happened to it. */
+  test('is not settled by another directive that asks the same', async () => {
     payments.books(false);
     await submit({ order: 'copied', find: 'closed' });
     await ended('copied');
     const asked = await press('copied');
     expect(asked.body).toMatchObject({ outcome: 'unknown', directive: { id: 'pay.reconcile-1' } });
-    const { body } = await get<{ directive: Record<string, unknown> }>(
+    const { body } = await get<{ directive: { tool_name: string; arguments: object } }>(
       `${service.url}/v1/requests/copied/directives/pay.reconcile-1`,
     );
     payments.books(true);
-    const forged = { ...body.directive, request_id: 'copied', id: 'pay.reconcile-2' };
-    expect((await post(`${service.url}/v1/directives`, forged)).status).toBe(202);
+    const { tool_name, arguments: args } = body.directive;
+    await submitInside({ request_id: 'copied', id: 'pay.reconcile-2', tool_name, arguments: args });
     await untilHolds(async () =>
       expect((await signalsOf('copied')).at(-1)?.data['call_id']).toBe('pay.reconcile-2'),
     );
@@ -299,13 +349,8 @@ describe('a payment whose outcome stayed unknown', () => {
   });
 
   test('is not settled by an answer that was asked for before the loss', async () => {
-    const forged = {
-      type: 'tool_exec',
-      id: 'pay.reconcile-1',
-      request_id: 'forged',
-      tool_name: 'bank.find_payment',
-    };
-    await post(`${service.url}/v1/directives`, { ...forged, arguments: { key: 'any', how: 'honest' } });
+    const forged = { request_id: 'forged', id: 'pay.reconcile-1', tool_name: 'bank.find_payment' };
+    await submitInside({ ...forged, arguments: { key: 'any', how: 'honest' } });
     await submit({ order: 'forged', find: 'text' });
     await untilHolds(async () => expect(await deadLetters('forged')).toContain('pay'));
     expect((await press('forged')).body).toMatchObject({

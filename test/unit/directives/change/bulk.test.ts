@@ -42,7 +42,7 @@ function service({ requests = 0, letters = {} }: { requests?: number; letters?: 
     }));
   const dead = {
     byRequest: async () => new Map(Object.keys(letters).map((id) => [id, entries(id)])),
-    redrivable: async (chosen: readonly DeadEntry[]) => [...chosen],
+    redrivable: async (chosen: readonly DeadEntry[]) => ({ found: [...chosen], refused: [] }),
     async redriveThese(chosen: readonly DeadEntry[], isOver: () => boolean) {
       const done = isOver() ? 1 : chosen.length;
       redriven.push(...chosen.slice(0, done).map(({ requestId, id }) => `${requestId}/${id}`));
