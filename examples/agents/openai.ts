@@ -7,7 +7,8 @@ const { MODEL = 'gpt-5', MCP_URL = 'http://127.0.0.1:7420/runs/order-4711/mcp' }
 const [task = 'Refund the orders A and B.'] = process.argv.slice(2);
 
 const host = new Client({ name: 'agent', version: '1.0.0' });
-await host.connect(new StreamableHTTPClientTransport(new URL(MCP_URL)) as never);
+const requestInit = { headers: { authorization: `Bearer ${process.env['OPENAI_API_KEY']}` } };
+await host.connect(new StreamableHTTPClientTransport(new URL(MCP_URL), { requestInit }) as never);
 const { tools: listed } = await host.listTools();
 const tools = listed.map(({ name, description = '', inputSchema: parameters }) => ({
   type: 'function' as const,

@@ -1,8 +1,9 @@
 /** A page that follows a run, and the backend of it: the key of the service stays here, and the browser gets a token for one run.
- *  Usage: npm run build; ADJUTANT_API_KEY=adj_… node examples/browser/serve.ts; then open http://127.0.0.1:8080/?run=<id of a run>. */
+ *  Usage: npm run build; ADJUTANT_API_KEY=adj_… node examples/browser/serve.ts (from Node 22.18); then open http://127.0.0.1:8080/?run=<id of a run>. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface PageOptions {
@@ -15,6 +16,9 @@ export interface PageOptions {
   readonly client: string;
 }
 
+/** The client and what it imports. */
+export const CLIENT_FILE = /^\/(?:client|shared\d*)\.js$/;
+
 /** Resolves when it listens. */
 export async function servePage({ baseUrl, apiKey, port, client }: PageOptions) {
   async function tokenFor(run: string): Promise<string> {
@@ -24,6 +28,8 @@ export async function servePage({ baseUrl, apiKey, port, client }: PageOptions) 
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({ lasts_ms: 600_000 }),
     });
+    if (!response.ok)
+      throw new Error(`the service gives no token: ${response.status} ${await response.text()}`);
     return ((await response.json()) as { token: string }).token;
   }
 
@@ -32,8 +38,9 @@ export async function servePage({ baseUrl, apiKey, port, client }: PageOptions) 
     if (pathname === '/token') {
       const body = { baseUrl, token: await tokenFor(searchParams.get('run') ?? '') };
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
-    } else if (pathname === '/client.js') {
-      response.setHeader('content-type', 'text/javascript').end(await readFile(client));
+    } else if (CLIENT_FILE.test(pathname)) {
+      const file = pathname === '/client.js' ? client : join(dirname(client), pathname);
+      response.setHeader('content-type', 'text/javascript').end(await readFile(file));
     } else if (pathname === '/') {
       const page = await readFile(new URL('page.html', import.meta.url));
       response.setHeader('content-type', 'text/html').end(page);
@@ -41,7 +48,10 @@ export async function servePage({ baseUrl, apiKey, port, client }: PageOptions) 
   }
 
   const server = createServer((request, response) => {
-    answer(request.url ?? '/', response).catch(() => response.writeHead(502).end());
+    answer(request.url ?? '/', response).catch((error: Error) => {
+      console.error(error.message);
+      response.writeHead(502).end();
+    });
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -49,8 +59,12 @@ export async function servePage({ baseUrl, apiKey, port, client }: PageOptions) 
 }
 
 if (import.meta.main) {
-  const { ADJUTANT_URL: baseUrl = 'http://127.0.0.1:7420', ADJUTANT_API_KEY: apiKey = '' } = process.env;
+  const {
+    ADJUTANT_URL: baseUrl = 'http://127.0.0.1:7420',
+    ADJUTANT_API_KEY: apiKey = '',
+    PORT = '8080',
+  } = process.env;
   const client = fileURLToPath(new URL('../../client/dist/client.js', import.meta.url));
-  await servePage({ baseUrl, apiKey, port: 8080, client });
-  console.log('open http://127.0.0.1:8080/?run=<id of a run>');
+  await servePage({ baseUrl, apiKey, port: Number(PORT), client });
+  console.log(`open http://127.0.0.1:${PORT}/?run=<id of a run>`);
 }

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { filesOf, TEMPLATES } from '../../src/cli/templates.ts';
+import { CLIENT_FILE } from '../../examples/browser/serve.ts';
 import { parse } from 'yaml';
 import { blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { spawnProcess } from '../support/process.ts';
@@ -131,6 +132,9 @@ test('@adjutant/client is for browsers and Node alike, without a dependency or a
   for (const entry of ['client', 'runs']) {
     const loaded = new Set([`dist/${entry}.js`]);
     for (const file of loaded) for (const name of importsOf(file)) loaded.add(join('dist', name));
+    if (entry === 'client')
+      for (const file of loaded)
+        expect(file.replace('dist', ''), 'the example serves it').toMatch(CLIENT_FILE);
     const code = [...loaded].map(read).join('');
     expect(Buffer.byteLength(code), entry).toBeLessThanOrEqual(MOST_BYTES.client);
   }

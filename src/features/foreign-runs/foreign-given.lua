@@ -6,13 +6,14 @@
 -- Returns { 'kind', 'noted' | 'unknown' }.
 local base = get('base')
 local own = base ~= '' and string.sub(ARGV[1], 1, #base + 1) == base .. '.' and string.sub(ARGV[1], #base + 2) or ''
-local turn, index = string.match(own, '^t(%d+)%.c(%d+)$')
-local call = turn and string.match(get('m:' .. turn .. '.' .. index), '^%S+') or string.match(own, '^c%.(.+)%.%d+$')
+-- Without the number of a further try.
+local id = string.match(own, '^t%d+%.c%d+') or string.match(own, '^c%.[^.]+%.%d+') or ''
+local call = string.match(id, '^c%.([^.]+)') or string.match(get('m:' .. string.gsub(id, '^t(%d+)%.c', '%1.')), '^%S+')
 local held = call and get('h:' .. call) or ''
 if held == '' then
   return { 'kind', 'unknown' }
 end
-local rest = without(held, own, MOST_HELD)
+local rest = without(held, id, MOST_HELD)
 if rest == '' then
   redis.call('HDEL', STATE, 'h:' .. call)
 else

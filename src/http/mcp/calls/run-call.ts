@@ -88,7 +88,8 @@ export async function runCall(
   const view = await client.directive(requestId, RUN_DIRECTIVE_ID);
   if (view === null && isOld && isOnce)
     return { kind: 'answer', place: { requestId, id: RUN_DIRECTIVE_ID }, answer: failure(notKept(tool)) };
-  const current = !isOnce && view !== null && wasCancelled(view.result) ? await found.again() : requestId;
+  const isMadeAgain = view !== null && wasCancelled(view.result, isOnce);
+  const current = isMadeAgain ? await found.again() : requestId;
   const isAccepted = view !== null && current === requestId;
   return { kind: 'call', place: { requestId: current, id: RUN_DIRECTIVE_ID }, isAccepted, traceparent };
 }
@@ -112,11 +113,13 @@ export async function noteGiven(
   whenWritten(context, () => void runs.given(run, place.requestId).catch(onError));
 }
 
-function wasCancelled(end: unknown): boolean {
+/** Whether it was cancelled, a `once` call before it began. */
+function wasCancelled(end: unknown, isOnce: boolean): boolean {
   const signal = end as Parameters<typeof isTerminalSignal>[0] | null;
   if (signal === null || !isTerminalSignal(signal) || !('result' in signal.data)) return false;
   const { result } = signal.data;
-  return !result.ok && result.error.type === 'cancelled';
+  if (result.ok || result.error.type !== 'cancelled') return false;
+  return !isOnce || result.error.details?.['outcome'] !== 'unknown';
 }
 
 function notKept(tool: string) {

@@ -355,6 +355,18 @@ test('an equal once call of a later turn is another one where the answer was giv
   expect(await it.tool(refund), 'another run, and another call, note nothing').toBe(second);
 });
 
+test('the answer of a further try of a call counts as the answer of the call', async () => {
+  await using it = await openRuns();
+  const refund: Asked = ['refund', { order: 4711 }];
+  await it.turn(TASK, [refund]);
+  const first = await it.find(refund);
+  const tried = await first.again();
+  expect(tried).not.toBe(first.requestId);
+  await it.toolCalls.given('order', tried, null);
+  await it.turn([...TASK, answer('one')], [refund]);
+  expect(await it.tool(refund)).not.toBe(tried);
+});
+
 test('a call that came before its answer was noted, and whose own answer was lost, is that one', async () => {
   const pass = 'p1';
   await using it = await openRuns();
