@@ -162,7 +162,10 @@ test('work that is parked after the stop of its attempt is withdrawn, and made a
   late.resolve();
   const stateOf = async () => opened.connection.hget(opened.keyOf(`work:${parked}`), 'state');
   await expect.poll(stateOf, { timeout: 60_000 }).toBe('cancelled');
-  const definition = remoteDefinition({ type: 'pay', schema: {} as never, effect: 'once', leaseMs: 1 }, store);
+  const definition = remoteDefinition(
+    { type: 'pay', schema: {} as never, effect: 'once', leaseMs: 1 },
+    store,
+  );
   const tasks = { task: parked, clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }) };
   const context = { signal: new AbortController().signal, tasks } as unknown as ExecutionContext;
   const again = await definition.execute({ type: 'pay' } as unknown as Directive, context);
