@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '695819519855f67448ff1622f5d161985fc070f6a3aeff1e1d3be3ccd213f399';
+export const CONTRACT_SHA256 = '58f2b130e321a593feb4f6a8bc8ff301fd6c4a4a28365eaa0c70584d530697da';

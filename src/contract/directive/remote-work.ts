@@ -38,7 +38,7 @@ export const takenWorkSchema = z.object({
       effect: repeatPolicySchema.describe('Whether the work may be repeated after a program died.'),
       attempt: z.int().describe('Number of the attempt, from 1.'),
       idempotency_key: z.string().describe('The same for every attempt of the directive.'),
-      remaining_ms: z.int().describe('Time until the deadline when the attempt began, in milliseconds.'),
+      remaining_ms: z.int().describe('Time until the deadline, in milliseconds.'),
       traceparent: z.string().describe('W3C trace context of the attempt.'),
       tool_context: jsonObjectSchema.describe("In a run: the agent's `tool_context` and `state`; else {}."),
     })

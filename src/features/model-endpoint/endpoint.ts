@@ -199,8 +199,7 @@ export function createModelEndpoint(options: EndpointOptions, shared: FeatureSha
 
   return {
     async handle(call: ModelCall, request: ApiRequest, reply: ApiReply, run: string | null): Promise<void> {
-      const place = shared.places.take(request);
-      reply.raw.once('close', place.leave);
+      const place = shared.places.take(request, reply.raw);
       const calls = options.tenant();
       const { own } = calls;
       const placement = await placed(call, request, run);

@@ -3,8 +3,9 @@
 --
 -- KEYS[1] beginning of the keys of the type, all in one slot:
 --   queue        list of the ids of waiting work, the next one first
---   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost), token of the taker, until (end of its lease, milliseconds
---                since the epoch), begun (how often it was begun), effect, lease (milliseconds), type, body (JSON), finish (JSON)
+--   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost, absent), token of the taker, until (end of its lease,
+--                milliseconds since the epoch), begun (how often it was begun), effect, lease (milliseconds), deadline (milliseconds since
+--                the epoch), body (JSON), finish (JSON). absent: its directive went on without it, so that a late park has no effect
 local QUEUE = KEYS[1] .. 'queue'
 local MOST_BEGUN = 4
 
@@ -25,6 +26,20 @@ local function is_held(state)
   return state == 'taken' or state == 'running'
 end
 
+-- The queue is kept as long as the work in it that is kept longest.
+local function enqueue(command, id)
+  redis.call(command, QUEUE, id)
+  local kept = redis.call('PTTL', key_of(id))
+  redis.call('PEXPIRE', QUEUE, kept, 'NX')
+  redis.call('PEXPIRE', QUEUE, kept, 'GT')
+end
+
+-- Work that is not there stays so: its park may still be on its way.
+local function forbid(id, kept)
+  redis.call('HSET', key_of(id), 'state', 'absent', 'token', '', 'begun', 0)
+  redis.call('PEXPIRE', key_of(id), kept)
+end
+
 -- The state and the token of work whose lease is checked; nil: there is none.
 local function settled(id)
   local key = key_of(id)
@@ -36,9 +51,10 @@ local function settled(id)
     return state, token
   elseif state == 'running' and (record[4] == 'once' or tonumber(record[5]) >= MOST_BEGUN) then
     redis.call('HSET', key, 'state', 'lost')
+    redis.call('HDEL', key, 'body')
     return 'lost', token
   end
   redis.call('HSET', key, 'state', 'waiting', 'token', '')
-  redis.call('LPUSH', QUEUE, id)
+  enqueue('LPUSH', id)
   return 'waiting', ''
 end

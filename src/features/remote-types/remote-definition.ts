@@ -41,9 +41,9 @@ export function remoteDefinition(remote: RemoteType, store: WorkStore): QueuedDe
       if (tasks === undefined) throw new TypeError('Remote work needs a record of its id.');
       return executeRemotely(remote, store, directive, { ...context, tasks });
     },
-    async withdraw(_directive, _lane, workId) {
+    async withdraw(directive, _lane, workId) {
       try {
-        await store.withdraw(type, workId);
+        await store.withdraw(type, workId, longestMs(directive));
         return { kind: 'cancelled' };
       } catch (error) {
         if (!isRedisAway(error)) throw error;
@@ -51,6 +51,15 @@ export function remoteDefinition(remote: RemoteType, store: WorkStore): QueuedDe
       }
     },
   };
+}
+
+/** The deadline of a directive that names none. */
+const DEADLINE_MS = 900_000;
+
+/** Longest time until the deadline of a directive, milliseconds. */
+function longestMs(directive: Directive): number {
+  const { deadline_ms }: { deadline_ms?: unknown } = directive as object;
+  return typeof deadline_ms === 'number' ? deadline_ms : DEADLINE_MS;
 }
 
 type Context = ExecutionContext & { readonly tasks: TaskKeeping };
@@ -63,7 +72,11 @@ async function executeRemotely(
 ): Promise<Execution> {
   const { tasks } = context;
   const workId = tasks.task ?? randomHex(16);
-  if (tasks.task === null && !(await tasks.keep(workId))) return stopped(true);
+  if (tasks.task === null) {
+    const isKept = await untilStopped(tasks.keep(workId), context.signal);
+    // Nothing is parked yet.
+    if (isKept !== true) return stopped(false);
+  }
   const watch = store.watch([workId]);
   try {
     return await untilEnded(remote, store, { directive, workId, watch }, context);
@@ -87,11 +100,18 @@ async function untilEnded(
   const { tasks, signal } = context;
   let isNew = tasks.task === null;
   for (;;) {
-    if (signal.aborted) return leave(remote, store, workId, context);
+    if (signal.aborted) return leave(remote, store, { directive, workId }, context);
     try {
-      const found = isNew
-        ? await store.park(remote.type, workId, parkedOf(remote, directive, context))
-        : await store.read(remote.type, workId);
+      const { now, remainingMs } = tasks.clock();
+      const deadlineAt = now + remainingMs;
+      const answer = isNew
+        ? store.park(remote.type, workId, parkedOf(remote, directive, deadlineAt, context))
+        : store.read(remote.type, workId, deadlineAt);
+      const found = await untilStopped(answer, signal);
+      if (found === null) {
+        withdrawLate(remote, store, { directive, workId }, answer);
+        continue;
+      }
       isNew = false;
       const execution = executionOf(found);
       if (execution !== null) return execution;
@@ -102,10 +122,39 @@ async function untilEnded(
   }
 }
 
+/** null: the attempt was stopped before Redis has answered. A stop must not wait for a Redis that is slow. */
+async function untilStopped<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const stop = (): void => resolve(null);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Work that is parked after the stop of its attempt does not begin: no one may be left to wait for it. */
+function withdrawLate(
+  { type }: RemoteType,
+  store: WorkStore,
+  { directive, workId }: Omit<Awaited, 'watch'>,
+  answer: Promise<WorkState>,
+): void {
+  const withdrawn = async (): Promise<void> => {
+    const { isParked } = await answer;
+    if (isParked) await store.withdraw(type, workId, longestMs(directive));
+  };
+  // Without an answer nothing more can be done here: the next attempt, or the withdrawal of an ended directive, forbids the park.
+  withdrawn().catch(() => {});
+}
+
 function parkedOf(
   { effect, leaseMs }: RemoteType,
   stored: Directive,
-  { tenant, attempt, idempotencyKey, remainingMs, traceparent }: Context,
+  deadlineAt: number,
+  { tenant, attempt, idempotencyKey, traceparent }: Context,
 ): ParkedWork {
   const { directive, toolContext } = partedContext(stored);
   const body = {
@@ -114,11 +163,10 @@ function parkedOf(
     effect,
     attempt,
     idempotency_key: idempotencyKey,
-    remaining_ms: Math.round(remainingMs),
     traceparent,
     tool_context: toolContext,
   };
-  return { effect, leaseMs, remainingMs, body };
+  return { effect, leaseMs, deadlineAt, body };
 }
 
 /** null: it has not ended. */
@@ -129,13 +177,16 @@ function executionOf({ state, finish, begun }: WorkState): Execution | null {
     case 'running':
       return null;
     case 'ended':
-      return endedWith(finish, begun);
+      // The end of withdrawn work is kept no longer.
+      return finish === '' ? { ...doubtful(begun), forgotten: 'earlier' } : endedWith(finish, begun);
     // The program died in the middle.
     case 'lost':
       return { ...doubtful(begun), forgotten: 'own' };
-    // Redis has lost it, or another attempt withdrew it: whether it was begun is unknown.
-    case 'absent':
     case 'cancelled':
+      // It was withdrawn before it was begun, and never begins.
+      return begun === 0 ? { ...stopped(false), unmade: true } : { ...doubtful(begun), forgotten: 'earlier' };
+    // It was never parked, or Redis has lost it: whether it was begun is unknown.
+    case 'absent':
       return { ...doubtful(0), forgotten: 'earlier' };
   }
 }
@@ -151,21 +202,25 @@ function doubtful(begun: number): Execution {
   const message =
     begun > 1
       ? `${begun} programs died during this directive`
-      : 'the program died during the work: it may or may not have happened';
+      : 'the program did not renew its work in time (it died, or did not reach the API): it may or may not have happened';
   return { result: errorResult(errorEnvelope('worker_lost', message, { begun })), ambiguous: true };
 }
+
+/** Less than a stopped executor may take. Milliseconds. */
+const WITHDRAWAL_MS = 1_000;
 
 /** The attempt is stopped: a later one goes on waiting, or the work is withdrawn. */
 async function leave(
   { type }: RemoteType,
   store: WorkStore,
-  workId: string,
+  { directive, workId }: Omit<Awaited, 'watch'>,
   { tasks }: Context,
 ): Promise<Execution> {
   if (tasks.goesOn()) return { ...stopped(true), resumable: true };
   try {
-    const state = await store.withdraw(type, workId);
-    return stopped(state !== 'waiting' && state !== 'taken');
+    const withdrawal = store.withdraw(type, workId, longestMs(directive));
+    const mayHaveRun = await untilStopped(withdrawal, AbortSignal.timeout(WITHDRAWAL_MS));
+    return mayHaveRun === null ? { ...stopped(true), unwithdrawn: true } : stopped(mayHaveRun);
   } catch (error) {
     if (!isRedisAway(error)) throw error;
     return { ...stopped(true), unwithdrawn: true };

@@ -1,24 +1,30 @@
 -- Parks the work of an attempt for remote programs; the same id again finds what became of it.
+-- Must never park work of which an attempt was told that it is absent, nor work whose deadline has passed.
 -- @include include-remote-work.lua
 --
--- ARGV[1] id   ARGV[2] how long it is kept, milliseconds   ARGV[3] channel   ARGV[4] message   ARGV[5] effect
--- ARGV[6] lease, milliseconds   ARGV[7] body
--- Without ARGV[5] nothing is parked. Work that has ended is kept as long as ARGV[2] from now on.
--- Returns { 'state', state, 'finish', JSON, 'begun', how often }; 'absent': there is no such work.
+-- ARGV[1] id   ARGV[2] deadline, milliseconds since the epoch   ARGV[3] how long the work is kept after it, milliseconds
+-- ARGV[4] channel   ARGV[5] message   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] body
+-- Without ARGV[4] nothing is parked.
+-- Returns { 'state', state, 'finish', JSON, 'begun', how often, 'parked', 1: this call has parked it }; 'absent': there is no such work.
 local id = ARGV[1]
 local key = key_of(id)
 local state = settled(id)
-if not state and not ARGV[5] then
-  return { 'state', 'absent' }
+local left = tonumber(ARGV[2]) - now_ms()
+local kept = int(math.max(0, left) + tonumber(ARGV[3]))
+local parked = 0
+if not state and not ARGV[4] then
+  forbid(id, kept)
+  state = 'absent'
 elseif not state then
-  redis.call('HSET', key, 'state', 'waiting', 'token', '', 'begun', 0, 'effect', ARGV[5], 'lease', ARGV[6], 'body', ARGV[7])
-  redis.call('PEXPIRE', key, ARGV[2])
-  redis.call('RPUSH', QUEUE, id)
-  redis.call('PEXPIRE', QUEUE, ARGV[2], 'NX')
-  redis.call('PEXPIRE', QUEUE, ARGV[2], 'GT')
-  redis.call('PUBLISH', ARGV[3], ARGV[4])
-  return { 'state', 'waiting' }
-elseif state == 'ended' then
-  redis.call('PEXPIRE', key, ARGV[2])
+  state = left > 0 and 'waiting' or 'cancelled'
+  redis.call('HSET', key, 'state', state, 'token', '', 'begun', 0, 'effect', ARGV[6], 'lease', ARGV[7], 'deadline', ARGV[2])
+  redis.call('PEXPIRE', key, kept)
+  if state == 'waiting' then
+    redis.call('HSET', key, 'body', ARGV[8])
+    enqueue('RPUSH', id)
+    redis.call('PUBLISH', ARGV[4], ARGV[5])
+    parked = 1
+  end
 end
-return { 'state', state, 'finish', redis.call('HGET', key, 'finish') or '', 'begun', redis.call('HGET', key, 'begun') }
+local record = redis.call('HMGET', key, 'finish', 'begun')
+return { 'state', state, 'finish', record[1] or '', 'begun', record[2], 'parked', parked }

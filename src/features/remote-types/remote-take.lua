@@ -2,19 +2,20 @@
 -- @include include-remote-work.lua
 --
 -- ARGV[1] token of the taker   ARGV[2] longest time until the begin, milliseconds
--- Returns { 'id', id, 'body', JSON, 'lease', milliseconds }; nothing waits: {}.
+-- Returns { 'id', id, 'body', JSON, 'lease', milliseconds, 'remaining', milliseconds until the deadline }; nothing waits: {}.
 while true do
   local id = redis.call('LPOP', QUEUE)
   if not id then
     return {}
   end
   local key = key_of(id)
-  local record = redis.call('HMGET', key, 'state', 'lease', 'body')
-  -- Work that was withdrawn, or is kept no longer, is passed over.
-  if record[1] == 'waiting' then
+  local record = redis.call('HMGET', key, 'state', 'lease', 'body', 'deadline')
+  local remaining = tonumber(record[4] or 0) - now_ms()
+  -- Work that was withdrawn, is kept no longer, or has reached its deadline is passed over.
+  if record[1] == 'waiting' and remaining > 0 then
     local lease = tonumber(record[2])
     local until_at = now_ms() + math.min(lease, tonumber(ARGV[2]))
     redis.call('HSET', key, 'state', 'taken', 'token', ARGV[1], 'until', int(until_at))
-    return { 'id', id, 'body', record[3], 'lease', lease }
+    return { 'id', id, 'body', record[3], 'lease', lease, 'remaining', int(remaining) }
   end
 end

@@ -66,7 +66,7 @@ export function remoteWorkRoutes(types: ReadonlySet<string>, store: WorkStore): 
       serve(app, 'takeWork', async (request, reply) => {
         const { types: asked } = readBody(takeWorkBodySchema, request.body);
         asked.forEach(requireType);
-        reply.raw.once('close', places.take(request).leave);
+        places.take(request, reply.raw);
         return { work: await takeInTime(asked, request.query.wait_ms ?? 0, requester(reply.raw)) };
       });
       serve(app, 'holdWork', async ({ body }) => {

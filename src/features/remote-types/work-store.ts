@@ -12,8 +12,8 @@ import { namedIn, prepareScripts } from '../../store/scripts.ts';
 export interface ParkedWork {
   readonly effect: RepeatPolicy;
   readonly leaseMs: number;
-  /** Time until the deadline, milliseconds. */
-  readonly remainingMs: number;
+  /** Milliseconds since the epoch, by the clock of Redis. */
+  readonly deadlineAt: number;
   /** Members that the program gets. */
   readonly body: object;
 }
@@ -25,6 +25,8 @@ export interface WorkState {
   readonly finish: string;
   /** How often it was begun. */
   readonly begun: number;
+  /** Whether this call has parked it. */
+  readonly isParked: boolean;
 }
 
 /** Work that a program has taken. */
@@ -37,10 +39,8 @@ export interface TakenRecord {
 
 /** Time from the take to the begin: longer than an answer takes on its way. */
 const BEGIN_MS = 10_000;
-/** Work that is no longer waited for after its deadline is removed. */
+/** Time after the deadline in which the attempt records the end, a program learns of a cancellation, and a late park has no effect. */
 const KEPT_MS = 60 * 60_000;
-/** Time in which the attempt records an end that it has read, and in which a program learns of a cancellation. */
-const READ_MS = 60_000;
 
 /** Announcements since it was opened. */
 export interface Watch {
@@ -77,18 +77,20 @@ export function createWorkStore(
       state: reply.text('state') as WorkState['state'],
       finish: reply.text('finish'),
       begun: reply.number('begun'),
+      isParked: reply.flag('parked'),
     };
   }
 
   return {
     /** Parks the work; the same id again finds what became of it. */
     async park(type: string, workId: string, work: ParkedWork): Promise<WorkState> {
-      const { effect, leaseMs, remainingMs, body } = work;
-      const keepMs = Math.ceil(Math.max(0, remainingMs)) + KEPT_MS;
-      const args = [workId, keepMs, channel, type, effect, leaseMs, JSON.stringify(body)];
-      return stateOf(type, args);
+      const { effect, leaseMs, deadlineAt, body } = work;
+      const kept = [Math.ceil(deadlineAt), KEPT_MS];
+      return stateOf(type, [workId, ...kept, channel, type, effect, leaseMs, JSON.stringify(body)]);
     },
-    read: async (type: string, workId: string): Promise<WorkState> => stateOf(type, [workId, READ_MS]),
+    /** Work that is absent stays absent, so that the caller can decide from it. `deadlineAt`: as in `ParkedWork`. */
+    read: async (type: string, workId: string, deadlineAt: number): Promise<WorkState> =>
+      stateOf(type, [workId, Math.ceil(deadlineAt), KEPT_MS]),
     /** null: no work of the type waits. */
     async take(type: string): Promise<TakenRecord | null> {
       const token = randomHex(16);
@@ -96,7 +98,9 @@ export function createWorkStore(
       const workId = reply.text('id');
       if (workId === '') return null;
       const body: unknown = JSON.parse(reply.text('body'));
-      return { workId, token, leaseMs: reply.number('lease'), body: isObject(body) ? body : {} };
+      const read = isObject(body) ? body : {};
+      const remaining_ms = reply.number('remaining');
+      return { workId, token, leaseMs: reply.number('lease'), body: { ...read, remaining_ms } };
     },
     async hold(type: string, workId: string, token: string): Promise<'held' | 'cancelled' | 'lost'> {
       const [state] = await run('remote-hold', [keys.remoteType(type)], [workId, token]);
@@ -113,10 +117,11 @@ export function createWorkStore(
       const [state] = await run('remote-end', [keys.remoteType(type)], args);
       return state as 'recorded' | 'cancelled' | 'lost';
     },
-    /** The state until now. */
-    async withdraw(type: string, workId: string): Promise<WorkState['state']> {
-      const reply = namedIn(await run('remote-withdraw', [keys.remoteType(type)], [workId, READ_MS]));
-      return reply.text('state') as WorkState['state'];
+    /** Whether it may have been begun, as far as is known. `mostMs`: longest time until the deadline, milliseconds. */
+    async withdraw(type: string, workId: string, mostMs: number): Promise<boolean> {
+      const args = [workId, Math.ceil(mostMs) + KEPT_MS];
+      const reply = namedIn(await run('remote-withdraw', [keys.remoteType(type)], args));
+      return reply.text('state') === 'absent' || reply.number('begun') > 0;
     },
     /** Watches announcements of types that have work, and of work that has ended. The caller closes it. */
     watch(names: readonly string[]): Watch {

@@ -23,7 +23,7 @@ export function archiveRoutes(app: App, { client, archiveOf, places }: ArchiveRo
     const { params } = request;
     if (archiveOf === null) throw absent('This service archives nothing: `archive` is not configured.');
     // A download that is not read keeps a file, or a connection, open.
-    reply.raw.once('close', places.take(request).leave);
+    places.take(request, reply.raw);
     const lines = await archiveOf(params.request_id);
     if (lines === null) throw await notStored(client, params.request_id);
     // The lines as they are stored: each is as the schema says.

@@ -1,5 +1,6 @@
 /** GET /v1/requests/{r}/signals: the log of a request, as a page or as a stream that follows it.
  *  It must never skip or repeat a sequence. */
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
@@ -30,8 +31,7 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
     const { after, limit } = request.query;
     if (!wantsStream(request))
       return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_LOG_PAGE });
-    const { leave, nextStep } = options.places.take(request);
-    reply.raw.once('close', leave);
+    const { nextStep } = options.places.take(request, reply.raw);
     const from = request.headers['last-event-id'] ?? after ?? 0;
     // Also finds a 404 or 503 while a status can still be sent.
     const { closed, signals } = await client.page(requestId, { after: from, limit: 1 });
@@ -42,35 +42,33 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
 }
 
 interface StreamPlace {
-  /** Call it at the end of the stream. */
-  leave(): void;
   /** Shared by all streams of the caller. */
   readonly nextStep: NextStep;
 }
 
 export interface StreamPlaces {
-  /** Throws the refusal. */
-  take(request: FastifyRequest): StreamPlace;
+  /** A place until `response` closes. Throws the refusal. */
+  take(request: FastifyRequest, response: ServerResponse): StreamPlace;
 }
 
 /** Streams of each key or token; where no key is asked for, of each address. */
 export function createStreamPlaces(most: number): StreamPlaces {
   const streams = new Map<string, { open: number; readonly nextStep: NextStep }>();
   return {
-    take(request) {
+    take(request, response) {
       const caller = callerOf(request);
       const id = caller === null || caller === 'open' ? `address ${request.ip}` : caller.principal.id;
       const own = streams.get(id) ?? { open: 0, nextStep: createSteps() };
       if (own.open >= most) throw tooMany(most);
+      // The `close` of a caller that has gone was sent before.
+      if (response.closed || response.destroyed) return { nextStep: own.nextStep };
       own.open += 1;
       streams.set(id, own);
-      return {
-        nextStep: own.nextStep,
-        leave() {
-          own.open -= 1;
-          if (own.open === 0) streams.delete(id);
-        },
-      };
+      response.once('close', () => {
+        own.open -= 1;
+        if (own.open === 0) streams.delete(id);
+      });
+      return { nextStep: own.nextStep };
     },
   };
 }

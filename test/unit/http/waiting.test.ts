@@ -3,6 +3,8 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import type { FastifyRequest } from 'fastify';
+import { createStreamPlaces } from '../../../src/http/routes/signals.ts';
 import { createRequesterSignals } from '../../../src/http/waiting.ts';
 
 /** What is looked at of a response. */
@@ -45,5 +47,11 @@ test.each([{ closed: true }, { destroyed: true }])(
   (state) => {
     const { requester } = setUp();
     expect(requester(response(state)).aborted).toBe(true);
+    // Nor does it keep one of the places of its address.
+    const places = createStreamPlaces(1);
+    const request = { ip: '127.0.0.1' } as FastifyRequest;
+    places.take(request, response(state));
+    places.take(request, response());
+    expect(() => places.take(request, response())).toThrow();
   },
 );

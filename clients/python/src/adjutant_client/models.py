@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f6d1051285a76a15c9e1383d776c68297cbd35795bef0e2667f8731b76d96e53
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 1cc5df9c173d5496d47dcb864d56c05053673a3a3b872abada933bbfa560e240
 
 from __future__ import annotations
 
@@ -6256,7 +6256,7 @@ class TakenWorkWork(Model):
     """
     remaining_ms: int
     """
-    Time until the deadline when the attempt began, in milliseconds.
+    Time until the deadline, in milliseconds.
     """
     traceparent: str
     """
