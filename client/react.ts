@@ -1,5 +1,5 @@
 /** A React hook that follows a run or another request: the text of its model, its newest signal, its end.
- *  It must never show text that a restart has voided. */
+ *  It must never show text that a restart has voided, or the state of another request. */
 import { useEffect, useState } from 'react';
 import { type DirectiveClient, followText, type Signal } from '../src/client/plain-client.ts';
 
@@ -37,13 +37,14 @@ export function useRun(
   requestId: string | null,
   after: number = 0,
 ): FollowedRun {
-  const [followed, setFollowed] = useState(NOTHING);
+  const [state, setState] = useState({ client, requestId, after, followed: NOTHING });
   useEffect(() => {
-    setFollowed(NOTHING);
+    setState({ client, requestId, after, followed: NOTHING });
     if (requestId === null) return;
     const stop = new AbortController();
     const change = (changes: Partial<FollowedRun>): void => {
-      if (!stop.signal.aborted) setFollowed((before) => ({ ...before, ...changes }));
+      if (stop.signal.aborted) return;
+      setState((before) => ({ ...before, followed: { ...before.followed, ...changes } }));
     };
     follow(client.signals(requestId, { after, signal: stop.signal }), change).then(
       () => change({ ended: true }),
@@ -51,7 +52,9 @@ export function useRun(
     );
     return () => stop.abort();
   }, [client, requestId, after]);
-  return followed;
+  // The first rendering with another request comes before its effect: the state is the former request's then.
+  const isOfRequest = state.client === client && state.requestId === requestId && state.after === after;
+  return isOfRequest ? state.followed : NOTHING;
 }
 
 async function follow(

@@ -16,7 +16,7 @@ import { shared } from '../support/shared.ts';
 import { numberedAnswers } from '../support/streams.ts';
 
 const HOOK_PAGE = `
-import { createElement } from 'react';
+import { createElement, useLayoutEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createHttpClient } from ${JSON.stringify(resolve('src/client/plain-client.ts'))};
 import { useRun } from ${JSON.stringify(resolve('client/react.ts'))};
@@ -24,8 +24,14 @@ const run = new URLSearchParams(location.search).get('run');
 const { baseUrl, token } = await (await fetch('/token?run=' + run)).json();
 const client = createHttpClient({ baseUrl, apiKey: token });
 function Answer() {
-  const { text, ended, error } = useRun(client, run);
-  return createElement('p', { id: 'hook', 'data-ended': ended, 'data-error': String(error) }, text);
+  const [shown, show] = useState(run);
+  const { text, signal, ended, error } = useRun(client, shown);
+  // First committed state of no run.
+  useLayoutEffect(() => {
+    if (shown === null) globalThis.first ??= { text, signal, ended };
+  });
+  const members = { id: 'hook', 'data-ended': ended, 'data-error': String(error), onClick: () => show(null) };
+  return createElement('p', members, text);
 }
 createRoot(document.body.appendChild(document.createElement('main'))).render(createElement(Answer));
 export * from ${JSON.stringify(resolve('src/client/plain-client.ts'))};
@@ -138,6 +144,10 @@ describeInBrowser('a page of another origin', () => {
     await page.goto(`${origin}/?run=${id}`);
     await page.locator('#hook[data-ended="true"]').waitFor({ timeout: 60_000 });
     expect(await page.locator('#hook').textContent()).toBe(text);
+    // With another request, nothing of the former one is shown.
+    await page.locator('#hook').click();
+    const first = await page.waitForFunction(() => Reflect.get(globalThis, 'first') as unknown);
+    expect(await first.jsonValue()).toEqual({ text: '', signal: null, ended: false });
     await page.close();
   });
 

@@ -31,6 +31,9 @@ from adjutant_client._follow import Cut, Follower
 from adjutant_client.model import Model
 from adjutant_client.models import SignalCustom, ToolExec
 
+from worker_cases import CASES as WORKER_CASES
+from worker_cases import pass_worker_cases
+
 EitherClient = Union[Client, AsyncClient]
 EVENTUALLY_S = 60
 
@@ -278,7 +281,8 @@ async def main(url: str, file: str, message: str) -> int:
         failed = await pass_cases(client, cases)
     async with AsyncClient(url) as other:
         failed += await pass_cases(other, cases)
-    print(f"{2 * len(cases) - failed} passed, {failed} failed")
+    failed += await pass_worker_cases()
+    print(f"{2 * len(cases) + len(WORKER_CASES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

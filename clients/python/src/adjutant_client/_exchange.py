@@ -144,18 +144,32 @@ def parsed(adapter: TypeAdapter[T], content: bytes) -> T:
 
 
 def error_of(answer: Answer) -> AdjutantError:
+    after = answer.retry_after or ""
+    retry_after = float(after) if re.fullmatch(r"[0-9]{1,6}", after) else None
     try:
         problem = Problem.model_validate_json(answer.content)
     except ValidationError:
-        return not_adjutant(f"HTTP {answer.status}")
+        # A proxy bounds bodies too: the same body would be refused again.
+        if answer.status == 413:
+            return refusal("body_too_large", 413, "A proxy refused the body for its size.")
+        return not_adjutant(f"HTTP {answer.status}", retry_after)
     if answer.status != 503:
-        return Refused(problem)
-    after = answer.retry_after or ""
-    return Unavailable(problem.detail or problem.title, float(after) if re.fullmatch(r"[0-9]{1,6}", after) else None)
+        return Refused(problem, retry_after)
+    return Unavailable(problem.detail or problem.title, retry_after)
 
 
-def not_adjutant(why: str) -> Unavailable:
-    return Unavailable(f"The server at this address is not Adjutant ({why[:80]}).")
+def is_passing(error: AdjutantError) -> bool:
+    """Whether the same call may succeed later: the service is away, or it has too much to do."""
+    if isinstance(error, Refused):
+        return error.status in (408, 429) or error.status >= 500
+    return isinstance(error, Unavailable)
+
+
+def not_adjutant(why: str, retry_after: Optional[float] = None) -> Unavailable:
+    return Unavailable(f"The server at this address is not Adjutant ({why[:80]}).", retry_after)
+
+
+LONGEST_RETRY_AFTER_S = 60
 
 
 def json_bytes(body: Any) -> bytes:
@@ -164,7 +178,10 @@ def json_bytes(body: Any) -> bytes:
 
 
 class Reconnection:
-    """Pauses between attempts to reach the service: 0.2 s, doubled up to 5 s, shortened at random by up to a half."""
+    """Pauses between attempts to reach the service: 0.2 s, doubled up to 5 s, shortened at random by up to a half.
+
+    The time that the service names in `Retry-After` comes before that, up to 60 s of it.
+    """
 
     def __init__(self) -> None:
         self._failures = 0
@@ -175,5 +192,5 @@ class Reconnection:
     def next(self, failure: Optional[BaseException] = None) -> Pause:
         self._failures += 1
         delay: float = min(5.0, 0.2 * 2 ** min(self._failures - 1, 10)) * (1 - 0.5 * random.random())
-        after = failure.retry_after if isinstance(failure, Unavailable) else None
-        return Pause(max(delay, after or 0))
+        after = failure.retry_after if isinstance(failure, (Refused, Unavailable)) else None
+        return Pause(delay + min(after or 0, LONGEST_RETRY_AFTER_S))

@@ -9,8 +9,8 @@ from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from pydantic import TypeAdapter
 
-from ._exchange import Call, Pause, Reconnection, Steps, ask, path, refusal, submission_headers
-from .errors import DirectiveFailed, Refused, StepFailed, Unavailable
+from ._exchange import Call, Pause, Reconnection, Steps, ask, is_passing, path, refusal, submission_headers
+from .errors import AdjutantError, DirectiveFailed, Refused, StepFailed, Unavailable
 from .model import Content, Model, wire
 from .models import (
     AcceptedInput,
@@ -290,5 +290,7 @@ def end_work(held: Mapping[str, Any], end: Mapping[str, Any]) -> Steps[EndedWork
     while True:
         try:
             return (yield from ask(Call("POST", path("work", "end"), {**held, **end}), _ENDED))
-        except Unavailable as error:
+        except AdjutantError as error:
+            if not is_passing(error):
+                raise
             yield reconnection.next(error)

@@ -13,11 +13,15 @@ class AdjutantError(Exception):
 
 
 class Refused(AdjutantError):
-    """The service refused the call. `code` is stable across versions; `problem` has the fault of each field."""
+    """The service refused the call. `code` is stable across versions; `problem` has the fault of each field.
 
-    def __init__(self, problem: Problem) -> None:
+    `retry_after`: seconds to wait, where the service names them, as with the status 429.
+    """
+
+    def __init__(self, problem: Problem, retry_after: Optional[float] = None) -> None:
         super().__init__(problem.detail or problem.title)
         self.problem = problem
+        self.retry_after = retry_after
 
     @property
     def code(self) -> str:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import time
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, Dict, Generic, List, Mapping, Optional, Set, Type, TypeVar
+from typing import Any, Awaitable, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Set, Type, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from . import _operations as operations
-from ._exchange import Reconnection, json_bytes
+from ._exchange import Reconnection, is_passing, json_bytes
 from .async_client import AsyncClient
-from .errors import AdjutantError, Refused, Unavailable, WorkFailed
+from .errors import AdjutantError, Refused, WorkFailed
 from .models import TakenWorkWork as TakenWork
 
 D = TypeVar("D")
+
+LOG = logging.getLogger("adjutant_client.worker")
+LONGEST_TYPE = 128
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,36 @@ class Worker:
         self._stopping.set()
 
     async def run(self, *, signals: bool = True) -> None:
-        """Executes work until `stop`. `signals`: SIGTERM and SIGINT stop it. Raises `Refused` where the key or a type is refused."""
-        if signals:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, self.stop)
+        """Executes work until `stop`. Raises `Refused` where the key or a type is refused.
+
+        `signals`: SIGTERM and SIGINT stop it, and a second SIGINT ends the program without waiting for its work. Their handlers are those of
+        before when it returns.
+        """
+        with self._stopped_by_signals() if signals else nullcontext():
+            await self._run()
+
+    @contextmanager
+    def _stopped_by_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+        def restore(number: signal.Signals) -> None:
+            loop.remove_signal_handler(number)
+            signal.signal(number, before[number])
+
+        def interrupted() -> None:
+            self.stop()
+            restore(signal.SIGINT)
+
+        loop.add_signal_handler(signal.SIGTERM, self.stop)
+        loop.add_signal_handler(signal.SIGINT, interrupted)
+        try:
+            yield
+        finally:
+            for number in before:
+                restore(number)
+
+    async def _run(self) -> None:
         stopped = asyncio.ensure_future(self._stopping.wait())
         taking = asyncio.ensure_future(self._take())
         try:
@@ -87,10 +118,12 @@ class Worker:
         finally:
             stopped.cancel()
             taking.cancel()
-            if self._running:
-                await asyncio.wait(self._running, timeout=self._drain)
-            for task in self._running:
-                task.cancel()
+            try:
+                if self._running:
+                    await asyncio.wait(self._running, timeout=self._drain)
+            finally:
+                for task in self._running:
+                    task.cancel()
             await asyncio.gather(taking, *self._running, return_exceptions=True)
         if not taking.cancelled():
             taking.result()
@@ -104,7 +137,9 @@ class Worker:
             try:
                 work = (await self._client._do(operations.take_work(names))).work
                 reconnection.succeeded()
-            except Unavailable as error:
+            except AdjutantError as error:
+                if not is_passing(error):
+                    raise
                 places.release()
                 await asyncio.sleep(reconnection.next(error).seconds)
                 continue
@@ -120,60 +155,121 @@ class Worker:
 
     async def _execute(self, work: TakenWork) -> None:
         held = {"type": work.type, "work_id": work.work_id, "token": work.token}
-        if not await self._begin(held):
+        try:
+            await self._execute_held(work, held)
+        except Exception as error:
+            # The lease ends, and the service decides about the work.
+            LOG.error("Work %s of type %s has no end of this program: %s", work.work_id, work.type, _text_of(error))
+
+    async def _execute_held(self, work: TakenWork, held: Mapping[str, Any]) -> None:
+        lease = work.lease_ms / 1_000
+        held_until = await self._begin(held, lease)
+        if held_until is None:
             return
         handling = asyncio.ensure_future(self._handle(work))
-        holding = asyncio.ensure_future(self._hold(held, work.lease_ms / 1_000, handling))
+        holding = asyncio.ensure_future(self._hold(held, lease, held_until))
         try:
-            end = await handling
-            # The lease is renewed until the end is recorded.
-            await self._client._do(operations.end_work(held, end))
-        except asyncio.CancelledError:
-            # Withdrawn, lost, or stopped: another end is recorded, or the lease ends.
-            pass
-        except Refused as error:
-            too_large = WorkFailed("invalid_result", f"The service refused the result: {error}")
-            await self._client._do(operations.end_work(held, _failed(too_large.error, True)))
+            try:
+                await asyncio.wait({handling, holding}, return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:
+                pass
+            # Withdrawn, lost, or stopped: another end is recorded, or the lease ends, unless the handler still returns one.
+            is_withdrawn = not handling.done()
+            handling.cancel()
+            await asyncio.wait({handling})
+            if not handling.cancelled():
+                # The lease is renewed until the end is recorded.
+                await self._end(held, handling.result())
+            elif not is_withdrawn:
+                await self._end(held, _failed(WorkFailed("exception", "The handler cancelled itself").error, True))
         finally:
             handling.cancel()
             holding.cancel()
 
-    async def _begin(self, held: Mapping[str, Any]) -> bool:
-        """Repeats a begin whose answer was lost: it is the same begin, or the lease is lost."""
+    async def _begin(self, held: Mapping[str, Any], lease: float) -> Optional[float]:
+        """When the lease ends, by the monotonic clock; None: it is lost.
+
+        Repeats a begin whose answer was lost: it is the same begin, or the lease is lost.
+        """
         reconnection = Reconnection()
         while True:
-            try:
-                return (await self._client._do(operations.hold_work(held))).state == "held"
-            except Unavailable as error:
-                await asyncio.sleep(reconnection.next(error).seconds)
-
-    async def _hold(self, held: Mapping[str, Any], lease: float, handling: asyncio.Future[Any]) -> None:
-        """Renews the lease. Cancels the handler when its directive was cancelled, or when the lease has ended."""
-        held_until = time.monotonic() + lease
-        while True:
-            await asyncio.sleep(lease / 3)
             asked_at = time.monotonic()
             try:
                 state = (await self._client._do(operations.hold_work(held))).state
-            except AdjutantError:
-                state = "held" if time.monotonic() < held_until else "lost"
-            else:
-                held_until = asked_at + lease
-            if state != "held":
-                handling.cancel()
+                return asked_at + lease if state == "held" else None
+            except AdjutantError as error:
+                if not is_passing(error):
+                    raise
+                await asyncio.sleep(reconnection.next(error).seconds)
+
+    async def _hold(self, held: Mapping[str, Any], lease: float, held_until: float) -> None:
+        """Renews the lease. Returns when the directive was cancelled, or when the lease has ended, although a call is still open."""
+        reconnection = Reconnection()
+        pause = lease / 3
+        while True:
+            await asyncio.sleep(min(pause, held_until - time.monotonic()))
+            asked_at = time.monotonic()
+            if asked_at >= held_until:
                 return
+            try:
+                answer = await asyncio.wait_for(self._client._do(operations.hold_work(held)), held_until - asked_at)
+            except asyncio.TimeoutError:
+                return
+            except Exception as error:
+                if not (isinstance(error, AdjutantError) and is_passing(error)):
+                    LOG.warning("The lease of work %s was not renewed: %s", held["work_id"], _text_of(error))
+                pause = min(reconnection.next(error).seconds, lease / 3)
+                continue
+            if answer.state != "held":
+                return
+            reconnection.succeeded()
+            held_until = asked_at + lease
+            pause = lease / 3
+
+    async def _end(self, held: Mapping[str, Any], end: Mapping[str, Any]) -> None:
+        """Sends an end. Where the service refuses it for its size or its form, a short one that says as much about the effect."""
+        try:
+            json_bytes(end)
+            await self._client._do(operations.end_work(held, end))
+            return
+        except Refused as error:
+            why = f"The service refused the result: {error}"
+        except Exception as error:
+            why = f"The result is no JSON: {_text_of(error)}"
+        failure = end["result"].get("error")
+        if failure is None:
+            short = _failed(WorkFailed("invalid_result", why[: operations.LONGEST_ERROR]).error, True)
+        else:
+            type = str(failure["type"])[:LONGEST_TYPE] or "exception"
+            message = f"{str(failure['message'])[: operations.LONGEST_ERROR // 2]} ({why[: operations.LONGEST_ERROR // 4]})"
+            again = WorkFailed(type, message, retryable=bool(failure["retryable"]))
+            short = _failed(again.error, end["ambiguous"])
+        await self._client._do(operations.end_work(held, short))
 
     async def _handle(self, taken: TakenWork) -> Dict[str, Any]:
-        given = taken.directive
-        model = self._models[taken.type]
         try:
-            directive = given if model is None else model.model_validate(_own(given))
+            work = self._work_of(taken)
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False, include_context=False)
             refused = WorkFailed("invalid_arguments", "The members of the directive are invalid", details={"faults": faults})
             return _failed(refused.error, False)
-        work = Work(
-            directive=directive,
+        except Exception as error:
+            # The handler has not begun.
+            return _failed(WorkFailed("exception", _text_of(error)).error, False)
+        try:
+            payload = await self._handlers[taken.type](work)
+            json_bytes(payload)
+        except WorkFailed as error:
+            return _failed(error.error, False)
+        except Exception as error:
+            return _failed(WorkFailed("exception", _text_of(error)).error, True)
+        return {"result": {"ok": True, "payload": payload, "effects": []}}
+
+    def _work_of(self, taken: TakenWork) -> Work[Any]:
+        given = taken.directive
+        model = self._models[taken.type]
+        return Work(
+            directive=given if model is None else model.model_validate(_own(given)),
             request_id=str(given["request_id"]),
             id=str(given["id"]),
             tenant=taken.tenant,
@@ -183,15 +279,14 @@ class Worker:
             traceparent=taken.traceparent,
             tool_context=taken.tool_context,
         )
-        try:
-            payload = await self._handlers[taken.type](work)
-            json_bytes(payload)
-        except WorkFailed as error:
-            return _failed(error.error, False)
-        except Exception as error:
-            message = (str(error) or type(error).__name__)[: operations.LONGEST_ERROR]
-            return _failed(WorkFailed("exception", message).error, True)
-        return {"result": {"ok": True, "payload": payload, "effects": []}}
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return (text or type(error).__name__)[: operations.LONGEST_ERROR]
 
 
 def _failed(error: Mapping[str, Any], ambiguous: bool) -> Dict[str, Any]:

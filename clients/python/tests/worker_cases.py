@@ -1,0 +1,206 @@
+"""The worker against answers that a service or a proxy may give: what it takes, holds and ends then. `run_cases.py` runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from typing import Any, Callable, Dict, List, Optional
+
+import httpx
+from pydantic import BaseModel, field_validator
+
+from adjutant_client import AsyncClient, Work, Worker, WorkFailed
+
+Body = Dict[str, Any]
+
+
+class Strange(BaseModel):
+    """A model whose validator raises an error that pydantic passes on."""
+
+    kind: str
+
+    @field_validator("kind")
+    @classmethod
+    def known(cls, value: str) -> str:
+        return {"known": value}[value]
+
+
+def refused(status: int, code: str = "too_many_open") -> httpx.Response:
+    problem = {"type": f"urn:adjutant:problem:{code}", "title": code, "status": status, "code": code}
+    return httpx.Response(status, json=problem, headers={"retry-after": "0"})
+
+
+class Service:
+    """Gives one work, and keeps its ends. `refusals`: answers to the first calls of an operation."""
+
+    def __init__(self, lease_ms: int = 60_000, **refusals: List[httpx.Response]) -> None:
+        self.ends: List[Body] = []
+        self.refusals = refusals
+        self.hangs_after_begin = False
+        self.begun = False
+        self.ended = asyncio.Event()
+        self._work: Optional[Body] = {
+            "type": "t", "work_id": "w", "token": "k", "lease_ms": lease_ms, "tenant": "default", "effect": "once",
+            "directive": {"type": "t", "id": "d", "request_id": "r", "kind": "other"}, "attempt": 1, "idempotency_key": "i",
+            "remaining_ms": 60_000, "traceparent": "", "tool_context": {},
+        }  # fmt: skip
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        operation = request.url.path.split("/")[-1]
+        refusals = self.refusals.get(operation, [])
+        if refusals:
+            return refusals.pop(0)
+        if operation == "take":
+            work, self._work = self._work, None
+            if work is None:
+                await asyncio.Event().wait()
+            return httpx.Response(200, json={"work": work})
+        if operation == "hold":
+            if self.begun and self.hangs_after_begin:
+                await asyncio.Event().wait()
+            self.begun = True
+            return httpx.Response(200, json={"state": "held"})
+        self.ends.append(json.loads(request.content))
+        self.ended.set()
+        return httpx.Response(200, json={"state": "recorded"})
+
+
+async def worked(service: Service, handler: Callable[[Work[Any]], Any], model: Any = None) -> Body:
+    """The end that the service gets of its work."""
+    async with httpx.AsyncClient(transport=httpx.MockTransport(service.answer)) as http:
+        worker = Worker(AsyncClient("http://service", http=http))
+        worker.directive("t", model)(handler)
+        running = asyncio.ensure_future(worker.run(signals=False))
+        ended = asyncio.ensure_future(service.ended.wait())
+        await asyncio.wait({running, ended}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        worker.stop()
+        await running
+        assert service.ends, "the work has no end"
+        return service.ends[0]
+
+
+async def done(work: Work[Any]) -> Any:
+    return "done"
+
+
+async def busy_service() -> None:
+    """A refusal that passes ends neither the worker nor its work."""
+    passing = [429, 408, 500, 502]
+    service = Service()
+    service.refusals = {name: [refused(status) for status in passing[:2]] for name in ("take", "hold")}
+    service.refusals["end"] = [refused(status) for status in passing]
+    end = await worked(service, done)
+    assert end["result"]["payload"] == "done", end
+
+
+async def strange_validator() -> None:
+    end = await worked(Service(), done, Strange)
+    assert (end["result"]["ok"], end["ambiguous"]) == (False, False), end
+
+
+async def details_without_json() -> None:
+    async def fails(work: Work[Any]) -> Any:
+        raise WorkFailed("network", "away", details={"of": object()}, retryable=True)
+
+    end = await worked(Service(), fails)
+    error = end["result"]["error"]
+    assert (error["type"], error["retryable"], end["ambiguous"]) == ("network", True, False), end
+
+
+async def refused_failure() -> None:
+    """An end that the service or a proxy refuses says as much about the effect in its short form."""
+
+    async def fails(work: Work[Any]) -> Any:
+        raise WorkFailed("network", "away")
+
+    for refusal in (refused(413, "body_too_large"), httpx.Response(413, text="<h1>Too large</h1>")):
+        end = await worked(Service(end=[refusal]), fails)
+        assert (end["result"]["error"]["type"], end["ambiguous"]) == ("network", False), end
+        end = await worked(Service(end=[refusal]), done)
+        assert (end["result"]["error"]["type"], end["ambiguous"]) == ("invalid_result", True), end
+
+
+async def cancels_itself() -> None:
+    async def cancelled(work: Work[Any]) -> Any:
+        raise asyncio.CancelledError
+
+    end = await worked(Service(), cancelled)
+    assert (end["result"]["ok"], end["ambiguous"]) == (False, True), end
+
+
+async def hanging_hold() -> None:
+    """The handler is cancelled when its lease ends, although the call that renews it has no answer yet."""
+    service = Service(lease_ms=300)
+    service.hangs_after_begin = True
+
+    async def waits(work: Work[Any]) -> Any:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "cancelled"
+
+    end = await asyncio.wait_for(worked(service, waits), 20)
+    assert end["result"]["payload"] == "cancelled", end
+
+
+async def signals_afterwards() -> None:
+    """The handlers of before are there again; a second SIGINT has the former one while the work drains."""
+    interrupts: List[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    term = signal.getsignal(signal.SIGTERM)
+    service = Service()
+    release = asyncio.Event()
+
+    async def waits(work: Work[Any]) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        while not worker._stopping.is_set():
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        await release.wait()
+
+    try:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(service.answer)) as http:
+            worker = Worker(AsyncClient("http://service", http=http))
+            worker.directive("t")(waits)
+            running = asyncio.ensure_future(worker.run())
+            for _ in range(2_000):
+                if interrupts or running.done():
+                    break
+                await asyncio.sleep(0.01)
+            release.set()
+            await running
+        assert interrupts == [signal.SIGINT], interrupts
+        os.kill(os.getpid(), signal.SIGINT)
+        assert len(interrupts) == 2, "the handler of before is gone"
+        assert signal.getsignal(signal.SIGTERM) == term
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+CASES = (
+    busy_service,
+    strange_validator,
+    details_without_json,
+    refused_failure,
+    cancels_itself,
+    hanging_hold,
+    signals_afterwards,
+)
+
+
+async def pass_worker_cases() -> int:
+    """Prints each failure; returns their number."""
+    failed = 0
+    for case in CASES:
+        try:
+            await case()
+        except Exception as error:
+            failed += 1
+            print(f"worker: {case.__name__}: {error!r}")
+    return failed
+
+
+if __name__ == "__main__":
+    asyncio.run(pass_worker_cases())
