@@ -30,7 +30,7 @@ const EVERYTHING = {
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const MEGABYTE = 1_000_000;
 /** Bounds of the service's package, packed and unpacked, and of the code that a program with the client loads. */
-const MOST_BYTES = { packed: 1.8 * MEGABYTE, unpacked: 7.1 * MEGABYTE, client: 30 * 1_024 };
+const MOST_BYTES = { packed: 1.95 * MEGABYTE, unpacked: 7.1 * MEGABYTE, client: 30 * 1_024 };
 
 let project: string;
 let published: string[];
