@@ -27,6 +27,8 @@ const TASK: readonly Message[] = [
   { role: 'user', content: 'Refund order 4711.' },
 ];
 
+const refund: Asked = ['refund', { order: 4711 }];
+
 /** The same name in other tests is another run: each has a prefix of its own. */
 async function openRuns() {
   const opened = await openStore(redis.url);
@@ -97,7 +99,6 @@ const answer = (text: string): Message => ({ role: 'assistant', content: text })
 
 test('a program that starts again finds its turns and the calls that they asked for, and what follows is new', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   const first = await it.turn(TASK, [refund, refund]);
   const calls = [await it.tool(refund), await it.tool(refund)];
   const second = await it.turn([...TASK, answer('one')]);
@@ -118,7 +119,6 @@ test('a program that starts again finds its turns and the calls that they asked 
 
 test('a program that goes on in the middle, as from a checkpoint, finds the calls of that turn', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   await it.turn(TASK, [['look', {}]]);
   const before = [await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)];
   expect([await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)]).toEqual(before);
@@ -271,7 +271,6 @@ test('a call that failed is tried again under one more request, by all who saw t
 
 test('a pass that leaves the record is reported once, and repeats no once call in its branch, now or later', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   await it.turn(TASK, [refund]);
   const happened = await it.tool(refund);
   await it.turn([...TASK, answer('one')]);
@@ -300,7 +299,6 @@ test('a pass that leaves the record is reported once, and repeats no once call i
 test('a start with another time of day in its instructions is a branch of the same task, and refunds nothing again', async () => {
   await using it = await openRuns();
   const at = (time: string) => [{ role: 'system', content: `It is ${time}.` }, ...TASK.slice(1)];
-  const refund: Asked = ['refund', { order: 4711 }];
   const first = await it.turn(at('09:00'), [refund]);
   const happened = await it.tool(refund);
   expect(await it.turn(at('09:05'), [refund])).not.toBe(first);
@@ -314,7 +312,6 @@ test('a start with another time of day in its instructions is a branch of the sa
 // Issue 37, C13: the API was killed; a host that outlived it told its model that the tool failed, and the model asked for the refund again.
 test('once calls whose answers were lost are the ones that later turns ask for again, each for one', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   await it.turn(TASK, [refund, refund]);
   const [one, other] = [await it.lost(refund), await it.lost(refund)];
   expect(other, 'asked for twice by one turn').not.toBe(one);
@@ -331,11 +328,8 @@ test('once calls whose answers were lost are the ones that later turns ask for a
 
 test('an equal once call of a later turn is another one where the answer was given, and again that one once an answer is lost', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
-  const [next, last] = [
-    [...TASK, answer('one')],
-    [...TASK, answer('ECONNRESET')],
-  ];
+  const next = [...TASK, answer('one')];
+  const last = [...TASK, answer('ECONNRESET')];
   await it.turn(TASK, [refund]);
   const first = await it.tool(refund);
   await it.turn(next, [refund]);
@@ -354,10 +348,9 @@ test('an equal once call of a later turn is another one where the answer was giv
   await it.turn([...last, answer('ECONNRESET')], [refund]);
   const same = await it.find(refund);
   expect(same.requestId, 'another run, and another call, note nothing').toBe(second);
-  const tried = await same.again();
-  await it.toolCalls.given('order', tried, null);
+  await it.toolCalls.given('order', await same.again(), null);
   await it.turn([...last, answer('two')], [refund]);
-  expect(await it.tool(refund), 'a further try was given').not.toBe(tried);
+  expect(await it.lost(refund), 'a further try was given').not.toContain(second);
 });
 
 test('a call that came before its answer was noted, and whose own answer was lost, is that one', async () => {
@@ -384,7 +377,6 @@ test('a call that came before its answer was noted, and whose own answer was los
 test('a retry of the first call, after calls that it asked for, is another start: its branch refunds nothing again', async () => {
   await using it = await openRuns();
   const retry = { headers: { 'x-stainless-retry-count': '1' } };
-  const refund: Asked = ['refund', { order: 4711 }];
   await it.turn(TASK, [['look', {}]]);
   await it.turn(TASK, [['look', {}]], retry);
   expect(await it.calls.read('order', null), 'its answer was lost').toMatchObject({ passes: 1 });
@@ -432,7 +424,6 @@ test('a retry of the first call in a branch stays in a branch: it repeats no onc
 // after the task, and older ones in a reminder within it.
 test('the date of the Claude Agent SDK makes no other call; a change beside it is a branch of the same task', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   const ask = async (about: string, reminder = '') => {
     const blocks = [reminder, 'Refund order 4711.'].filter(Boolean).map((text) => ({ type: 'text', text }));
     const messages = [
@@ -509,7 +500,6 @@ test('the view counts what came from the record, by turn, and names the turn tha
 
 test('two programs under one run at once join: each turn is one, and no once call happens twice', async () => {
   await using it = await openRuns();
-  const refund: Asked = ['refund', { order: 4711 }];
   const history = [...TASK, answer('one')];
   await it.turn(TASK, [['look', {}]]);
   const ahead = await it.turn(history, [refund]);
