@@ -1,10 +1,9 @@
 /** `npm run bench -- --against <commit>`: the same scenarios of that commit and of this tree, in turns, and their ratios.
  *  It must never measure both at once, nor hide how far the rounds lie apart. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { table } from '../src/cli/table.ts';
+import { checkOut } from '../test/support/checkout.ts';
 import { middle } from './report.ts';
 
 export interface Against {
@@ -31,23 +30,13 @@ const COLUMNS = { rate: 'ops/s', p50Ms: 'p50 ms', cpuUs: 'CPU µs' } as const sa
 
 /** Throws where the commit is unknown, or one of its runs fails. Both use the packages that are installed here. */
 export function compare({ commit, only, rounds, options }: Against): string {
-  const before = mkdtempSync(join(tmpdir(), 'adjutant-against-'));
-  const sha = execFileSync('git', ['rev-parse', '--verify', `${commit}^{commit}`], {
-    encoding: 'utf8',
-  }).trim();
-  execFileSync('git', ['worktree', 'add', '--quiet', '--detach', before, sha]);
-  try {
-    symlinkSync(resolve('node_modules'), join(before, 'node_modules'));
-    const args = ['--only', only, '--rounds', '1', '--fsync', 'everysec', ...options];
-    const pairs = Array.from({ length: rounds }, (_, round) => {
-      console.log(`… round ${round + 1}: ${commit}, then this tree`);
-      return { before: run(before, args), now: run(process.cwd(), args) };
-    });
-    return ratios(pairs, sha.slice(0, 8));
-  } finally {
-    execFileSync('git', ['worktree', 'remove', '--force', before]);
-    rmSync(before, { recursive: true, force: true });
-  }
+  const before = checkOut(commit);
+  const args = ['--only', only, '--rounds', '1', '--fsync', 'everysec', ...options];
+  const pairs = Array.from({ length: rounds }, (_, round) => {
+    console.log(`… round ${round + 1}: ${commit}, then this tree`);
+    return { before: run(before.folder, args), now: run(process.cwd(), args) };
+  });
+  return ratios(pairs, before.sha.slice(0, 8));
 }
 
 function run(tree: string, args: readonly string[]): ReadonlyMap<string, Row> {

@@ -2,6 +2,7 @@
  *  It must never exit with 0 after a violation, nor where it could not judge. */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { checkOut } from '../support/checkout.ts';
 import { run } from './run.ts';
 
 /** The exit code where the machine was too busy, and nothing else was wrong. */
@@ -22,12 +23,16 @@ const { values } = parseArgs({
     calm: { type: 'boolean', default: false },
     /** Instead of kills, a rolling restart of every role. */
     rolling: { type: 'boolean', default: false },
+    /** A commit: the rolling restart begins with its sources, upgrades to these, goes back, and so on. */
+    from: { type: 'string' },
     'until-violation': { type: 'boolean', default: false },
   },
 });
 
 // An orderly exit also ends the children.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+
+const former = values.from === undefined ? null : checkOut(values.from).folder;
 
 const { violations, unjudged } = await run({
   minutes: Number(values.minutes),
@@ -36,7 +41,8 @@ const { violations, unjudged } = await run({
   runs: Number(values.runs),
   source: values.source,
   calm: values.calm,
-  rolling: values.rolling,
+  rolling: values.rolling || former !== null,
+  former,
   untilViolation: values['until-violation'],
   say: (line) => void process.stdout.write(`${line}\n`),
 });

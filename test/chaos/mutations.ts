@@ -47,6 +47,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     source,
     calm: false,
     rolling: false,
+    former: null,
     untilViolation: true,
     say: (line) => void found.push(line),
   });

@@ -1,4 +1,5 @@
-/** A rolling restart of every role, again and again: each process is told to stop, and another one takes its place.
+/** A rolling restart of every role, again and again: each process is told to stop, and another one takes its place, of
+ *  the former sources and of the present ones by turns where there are former ones.
  *  It must never kill: one that does not end by itself in time is a violation. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault, Replacement } from './history.ts';
@@ -23,7 +24,8 @@ export interface Roller extends Killer {
   rounds(): number;
 }
 
-export function startRoller(system: System): Roller {
+/** `sources`: folders that the rounds go through; the system began with the last. */
+export function startRoller(system: System, sources: readonly string[]): Roller {
   const faults: Fault[] = [];
   const complaints: string[] = [];
   let rounds = 0;
@@ -31,8 +33,12 @@ export function startRoller(system: System): Roller {
 
   async function run(): Promise<void> {
     while (!stopping) {
-      for (const turn of turnsOf(system)) {
+      const source = sources[rounds % sources.length] ?? '';
+      // Back to the former sources in the opposite order, as docs/operations.md says.
+      const isUpgrade = rounds % 2 === 0;
+      for (const turn of isUpgrade ? turnsOf(system) : turnsOf(system).toReversed()) {
         if (stopping) return;
+        turn.slot.source = source;
         await replace(turn);
         await delay(BETWEEN_MS);
       }
@@ -70,9 +76,9 @@ function turnsOf({ apis, workers, engines }: System): Turn[] {
     slots.map((slot) => ({ kind, slot, isAlone }));
   const all = workers.slice(-1);
   return [
-    ...turns('api replaced', apis, true),
     ...turns('worker replaced', workers.slice(0, -1), false),
     ...turns('engine replaced', engines, false),
     ...turns('all roles replaced', all, true),
+    ...turns('api replaced', apis, true),
   ];
 }

@@ -41,6 +41,8 @@ export interface RunOptions {
   readonly calm: boolean;
   /** Nothing is killed; every process is replaced in turn. */
   readonly rolling: boolean;
+  /** Folder of the sources with which a rolling restart begins, and to which it goes back by turns; null: it has only `source`. */
+  readonly former: string | null;
   /** Ends at the first violation. */
   readonly untilViolation: boolean;
   readonly say: (line: string) => void;
@@ -74,8 +76,9 @@ const NOBODY: Killer = { faults: [], stop: async () => {} };
 export async function run(options: RunOptions): Promise<RunResult> {
   const { say, seed } = options;
   const drain = options.rolling ? { drainMs: LONG_DRAIN_MS } : {};
-  const system = await startSystem({ ...options, ...drain, retentionMs: RETENTION_MS });
-  const roller = options.rolling ? startRoller(system) : null;
+  const former = options.former ?? options.source;
+  const system = await startSystem({ source: former, ...drain, retentionMs: RETENTION_MS });
+  const roller = options.rolling ? startRoller(system, [options.source, former]) : null;
   const killer = roller ?? (options.calm ? NOBODY : startKiller(seed, system));
   const judged: State['judged'] = new Map();
   const state: State = {

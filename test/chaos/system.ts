@@ -29,6 +29,8 @@ export interface Slot {
   child: Child | null;
   /** An action on it is under way; no other one starts meanwhile. */
   busy: boolean;
+  /** Folder of the sources of its next process. */
+  source: string;
   start(): Promise<void>;
 }
 
@@ -96,7 +98,6 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ADJUTANT_PREFIX: prefix,
     ADJUTANT_LOG_LEVEL: 'warn',
   };
-  const program = commandOf(options.source);
   const written = new Map<string, string[]>();
   const providers = Object.fromEntries([
     ...MODEL_PROVIDERS.map((name, index) => [name, provider(modelPorts[index] ?? 0)] as const),
@@ -108,18 +109,27 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const receiverUrl = `${receiver.url}/fails-once`;
   writeConfigs(folder, { httpPort, hostilePort, receiverUrl, providers, retentionMs, drainMs });
 
-  function slot(name: string, args: readonly string[], ready: RegExp): Slot {
-    const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
+  /** `program`: null for the service itself. */
+  function slot(name: string, program: string | null, args: readonly string[], ready: RegExp): Slot {
+    const { source } = options;
+    const place: Slot = {
+      name,
+      child: null,
+      busy: false,
+      source,
+      start: async () => startIn(place, ready, command),
+    };
+    const command = () => [program ?? commandOf(place.source), ...args];
     return place;
   }
 
   /**
    * Until it works: a process that starts while Redis is away ends, and is started again. Throws when none ever works.
    */
-  async function startIn(place: Slot, args: readonly string[], ready: RegExp): Promise<void> {
+  async function startIn(place: Slot, ready: RegExp, command: () => readonly string[]): Promise<void> {
     const giveUpAt = Date.now() + STARTS_WITHIN_MS;
     for (;;) {
-      const child = spawnNode(args, { env: { ...env, CHAOS_FOLDER: folder }, cwd: options.source });
+      const child = spawnNode(command(), { env: { ...env, CHAOS_FOLDER: folder }, cwd: place.source });
       place.child = child;
       written.set(`${place.name} (pid ${child.pid})`, child.lines as string[]);
       const works = await child.waitForLine(ready, ONE_START_MS).then(
@@ -133,43 +143,43 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     }
   }
 
-  const httpServer = slot('http server', [TOOL_SERVER, 'http', String(httpPort)], /^listens on/);
+  const httpServer = slot('http server', TOOL_SERVER, ['http', String(httpPort)], /^listens on/);
   const modelServers = modelPorts.map((port, index) =>
-    slot(`model ${MODEL_PROVIDERS[index]}`, [MODEL_SERVER, String(port)], /^listens on/),
+    slot(`model ${MODEL_PROVIDERS[index]}`, MODEL_SERVER, [String(port)], /^listens on/),
   );
   const hostile = [
     slot(
       'hostile server',
-      [HOSTILE_SERVER, 'http', 'polite', 'http://127.0.0.1:1/', String(hostilePort)],
+      HOSTILE_SERVER,
+      ['http', 'polite', 'http://127.0.0.1:1/', String(hostilePort)],
       /^port/,
     ),
-    slot('hostile model', [HOSTILE_MODEL, String(hostileModelPort)], /^listens on/),
+    slot('hostile model', HOSTILE_MODEL, [String(hostileModelPort)], /^listens on/),
   ];
   const apis = apiPorts.map((port, index) =>
     slot(
       `api ${index + 1}`,
-      [program, 'api', '--config', join(folder, 'api.json'), '--port', String(port)],
+      null,
+      ['api', '--config', join(folder, 'api.json'), '--port', String(port)],
       /^adjutant listens/,
     ),
   );
   const workers = Array.from({ length: WORKERS }, (_, index) =>
     slot(
       `worker ${index + 1}`,
-      [program, 'worker', '--config', join(folder, index === 0 ? 'worker.json' : 'loose.json')],
+      null,
+      ['worker', '--config', join(folder, index === 0 ? 'worker.json' : 'loose.json')],
       /^adjutant works/,
     ),
   );
   const up = slot(
     'all roles',
-    [program, 'up', '--config', join(folder, 'worker.json'), '--port', String(upPort)],
+    null,
+    ['up', '--config', join(folder, 'worker.json'), '--port', String(upPort)],
     /^adjutant listens/,
   );
   const engines = Array.from({ length: ENGINES }, (_, index) =>
-    slot(
-      `engine ${index + 1}`,
-      [program, 'engine', '--config', join(folder, 'worker.json')],
-      /^adjutant works/,
-    ),
+    slot(`engine ${index + 1}`, null, ['engine', '--config', join(folder, 'worker.json')], /^adjutant works/),
   );
   const slots = [httpServer, ...modelServers, ...hostile, ...apis, ...workers, up, ...engines];
   for (const place of slots) await place.start();
