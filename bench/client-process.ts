@@ -39,6 +39,15 @@ async function open(name: string, at: Target): Promise<Transport> {
       const { openRun, RUN_AGENT, STEPS_AGENT } = await import('./transports/run.ts');
       return openRun(at, name === 'run' ? RUN_AGENT : STEPS_AGENT);
     }
+    case 'steps-http': {
+      const { openRunOverHttp, STEPS_AGENT } = await import('./transports/run.ts');
+      return openRunOverHttp(at, STEPS_AGENT);
+    }
+    case 'peer-one':
+    case 'peer-three':
+      return (await import('./transports/peer.ts')).openPeer(at, name === 'peer-one' ? 'one' : 'three');
+    case 'noop-http':
+      return (await import('./transports/directive.ts')).openNoopOverHttp(at);
     case 'noop':
       return (await import('./transports/directive.ts')).openNoop(at);
     case 'noop-lanes':

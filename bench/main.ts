@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
 import { compare } from './against.ts';
 import { disturbed, busyMachine } from './busy-machine.ts';
+import { PEER_SCENARIOS } from './peers/peers.ts';
 import { type Figures, figuresOf, goalTable } from './goals.ts';
 import { lastFigures, type LastRow, lastRows, saveRun } from './last-run.ts';
 import { type Measured, type Measurement, measure, type Plan, WARM_UP } from './measurement.ts';
@@ -19,6 +20,7 @@ Without --only: the whole table with its goals, in about a quarter of an hour.
   --only bullmq,noop,direct,http,up,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
+  --only peers                  one durable step and three over HTTP, beside Restate and DBOS with Postgres, which it installs
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only batches                submissions of one directive, and of 1,000, that nobody executes
   --only streams                answers of a model that are followed while they are written; once, or --rounds
@@ -76,9 +78,15 @@ const fsyncs = values.fsync.split(',').map((name): Fsync => (name === 'always' ?
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Scenario>>>> = {
   traces: TRACE_SCENARIOS,
   hosts: HOST_SCENARIOS,
+  peers: PEER_SCENARIOS,
 };
 
-const ALL: Readonly<Record<string, Scenario>> = { ...HOST_SCENARIOS, ...TRACE_SCENARIOS, ...SCENARIOS };
+const ALL: Readonly<Record<string, Scenario>> = {
+  ...PEER_SCENARIOS,
+  ...HOST_SCENARIOS,
+  ...TRACE_SCENARIOS,
+  ...SCENARIOS,
+};
 
 const COUNTED = { count: 100, concurrency: 1 };
 

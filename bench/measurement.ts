@@ -100,7 +100,10 @@ async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest
   const [machineAfter, ...after] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const heldAfter = await held(stage.target.redisPort);
   const used = after.map((timeMs, index) => timeMs - (before[index] ?? 0));
-  const costs = parts.map(({ name }, index) => costOf(name, used[index] ?? 0, result));
+  const usedBy = new Map<string, number>();
+  for (const [index, { name }] of parts.entries())
+    usedBy.set(name, (usedBy.get(name) ?? 0) + (used[index] ?? 0));
+  const costs = [...usedBy].map(([name, ms]) => costOf(name, ms, result));
   const ownMs = used.reduce((sum, timeMs) => sum + timeMs, 0);
   return {
     concurrency: load.concurrency,

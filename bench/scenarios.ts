@@ -123,16 +123,27 @@ export async function startNoopLanes({ nodes, url }: Pick<TestCluster, 'nodes' |
   return { ...started, parts, target: { ...started.target, redisUrl: url } };
 }
 
-async function startSteps(redis: TestRedis): Promise<Stage> {
+/** All roles in one process. */
+export async function startSteps(redis: TestRedis): Promise<Stage> {
   const port = await freePort();
   const service = await startRole(redis, 'up', await writeNoopConfig(), ['--port', String(port)]);
-  return stage(redis, { service });
+  return stage(redis, { service }, `http://127.0.0.1:${port}`);
 }
 
 async function startApart(redis: TestRedis): Promise<Stage> {
   const config = await writeNoopConfig();
   const worker = await startRole(redis, 'worker', config);
   return stage(redis, { worker, engine: await startRole(redis, 'engine', config) });
+}
+
+/** The same roles with an API. */
+export async function startApartWithApi(redis: TestRedis): Promise<Stage> {
+  const config = await writeNoopConfig();
+  const port = await freePort();
+  const worker = await startRole(redis, 'worker', config);
+  const engine = await startRole(redis, 'engine', config);
+  const api = await startRole(redis, 'api', config, ['--port', String(port)]);
+  return stage(redis, { worker, engine, api }, `http://127.0.0.1:${port}`);
 }
 
 async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
@@ -197,7 +208,8 @@ function startNothing(redis: TestRedis): Promise<Stage> {
   return Promise.resolve({ ...stage(redis, {}), parts: [] });
 }
 
-function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, baseUrl = ''): Stage {
+/** Every child is a part of the scenario. */
+export function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, baseUrl = ''): Stage {
   const target: Target = { redisPort: redis.port, queue: QUEUE, baseUrl };
   const parts: Part[] = Object.entries(children).map(([name, { pid }]) => ({ name, pid }));
   return {

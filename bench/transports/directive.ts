@@ -17,6 +17,10 @@ export async function openNoop({ redisPort }: Target): Promise<Transport> {
   return transportOf(await createDirectClient({ redisUrl, directives: [noop] }), () => NO_OP);
 }
 
+export function openNoopOverHttp({ baseUrl }: Target): Transport {
+  return overApis(baseUrl, () => NO_OP);
+}
+
 /** One lane after the other. */
 export async function openNoopLanes({ redisPort, redisUrl }: Target): Promise<Transport> {
   const url = redisUrl ?? `redis://127.0.0.1:${redisPort}`;

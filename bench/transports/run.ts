@@ -1,5 +1,6 @@
 /** The product: a run of three steps that do nothing, started by a direct client and followed to its end.
  *  It must use nothing but what a program outside may import. */
+import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import type { Target, Transport } from '../transport.ts';
@@ -15,7 +16,15 @@ export async function openRun(
   { redisPort, redisUrl = `redis://127.0.0.1:${redisPort}` }: Target,
   agent: string,
 ): Promise<Transport> {
-  const client = await createDirectClient({ redisUrl });
+  return transportOf(await createDirectClient({ redisUrl }), agent);
+}
+
+/** The same over HTTP. */
+export function openRunOverHttp({ baseUrl }: Target, agent: string): Transport {
+  return transportOf(createHttpClient({ baseUrl }), agent);
+}
+
+function transportOf(client: DirectiveClient, agent: string): Transport {
   const recent: string[] = [];
   return {
     operation: async () => {

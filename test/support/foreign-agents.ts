@@ -1,12 +1,11 @@
 /** The agents in examples/agents, a scripted provider that all of them understand, and an installation whose tool counts (issue 37, section C).
  *  It must never put anything of Adjutant into an agent but its two addresses. */
-import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { install, type Installation } from './installation.ts';
+import { npmPackages } from './npm-packages.ts';
 import { type Child, spawnProcess } from './process.ts';
 import { startProvider, sse, STREAM_HEAD } from './provider-server.ts';
 import { pythonOfTests } from './python.ts';
@@ -69,23 +68,12 @@ function requirementsOf(file: string): string[] {
   return readFileSync(file.replace(/\.py$/, '.requirements.txt'), 'utf8').trim().split('\n');
 }
 
-const CACHE = resolve('node_modules/.cache/adjutant-agents');
-const INSTALL_MS = 600_000;
-
 /** A copy of the example beside the packages of its list: they are too many for the dependencies of this repository. */
 async function besideItsPackages(file: string): Promise<string> {
   const list = readFileSync(file.replace(/\.mjs$/, '.packages.txt'), 'utf8')
     .trim()
     .split('\n');
-  const place = join(CACHE, list.join('+').replaceAll(/[^\w.+-]+/g, '-'));
-  if (!existsSync(place)) {
-    const unfinished = `${place}.${process.pid}`;
-    await mkdir(unfinished, { recursive: true });
-    await writeFile(join(unfinished, 'package.json'), '{}');
-    const install = ['install', '--no-audit', '--no-fund', '--prefix', unfinished, ...list];
-    await promisify(execFile)('npm', install, { timeout: INSTALL_MS });
-    await rename(unfinished, place).catch(async () => rm(unfinished, { recursive: true, force: true }));
-  }
+  const place = await npmPackages(list);
   const copy = join(place, basename(file));
   await copyFile(file, copy);
   return copy;
