@@ -28,6 +28,7 @@ export const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
   'worker killed',
   'worker in a crash loop',
   'worker stopped for a while',
+  'worker cut off',
   'worker told to stop',
   'redis killed',
 ];
@@ -52,6 +53,7 @@ const WORKER_FAULTS: readonly FaultKind[] = [
   'worker killed',
   'worker in a crash loop',
   'worker stopped for a while',
+  'worker cut off',
 ];
 /** Two workers, and the process of all roles. */
 const WORKERS = 3;

@@ -13,7 +13,7 @@ export interface Killer {
 
 type Strike = Exclude<FaultKind, Replacement>;
 
-const WEIGHTS: Readonly<Record<Strike, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<Strike, keyof typeof CUTS>, number>> = {
   'worker killed': 3,
   'worker in a crash loop': 1,
   'worker stopped for a while': 3,
@@ -27,6 +27,9 @@ const WEIGHTS: Readonly<Record<Strike, number>> = {
   'model server killed': 2,
   'redis killed': 2,
 };
+/** Between a process and Redis nothing passes, while it goes on with its work. */
+const CUTS = { 'worker cut off': 6, 'engine cut off': 4 } as const;
+const NO_CUTS = { 'worker cut off': 0, 'engine cut off': 0 } as const;
 const BETWEEN_MS = { min: 1_000, max: 6_000 };
 /** On a machine that takes long to start what was killed, more at once would leave nobody to do the work. */
 const MOST_AT_ONCE = 4;
@@ -36,7 +39,10 @@ const LIVES = { min: 3, max: 6 };
 /** Long enough for the lease to expire, and for another worker to be in the middle of the same call. */
 const STANDSTILL_MS = { min: 3_000, max: 13_000 };
 
+/** Links are cut where there are links. */
 export function startKiller(seed: string, system: System): Killer {
+  const hasLinks = system.workers.some(({ link }) => link !== null);
+  const weights = { ...WEIGHTS, ...(hasLinks ? CUTS : NO_CUTS) };
   const chance = chanceOf(`${seed}/killer`);
   const faults: Fault[] = [];
   const scene: Scene = { system, chance, faults, redisBusy: false };
@@ -49,7 +55,7 @@ export function startKiller(seed: string, system: System): Killer {
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       if (repairs.size >= MOST_AT_ONCE) continue;
-      const repair: Promise<void> = strike(chance.weighted(WEIGHTS), scene).finally(() =>
+      const repair: Promise<void> = strike(chance.weighted(weights), scene).finally(() =>
         repairs.delete(repair),
       );
       repairs.add(repair);
@@ -81,10 +87,12 @@ async function strike(kind: Strike, scene: Scene): Promise<void> {
       return void (await Promise.all(system.workers.slice(0, 2).map((slot) => crashLoop(slot, scene))));
     case 'worker killed':
     case 'worker stopped for a while':
+    case 'worker cut off':
     case 'worker told to stop':
       return strikeSlot(kind, chance.pick(system.workers), scene);
     case 'engine killed':
     case 'engine stopped for a while':
+    case 'engine cut off':
     case 'engine told to stop':
       return strikeSlot(kind, chance.pick(system.engines), scene);
     case 'api killed':
@@ -102,7 +110,7 @@ async function strike(kind: Strike, scene: Scene): Promise<void> {
 
 /** At most one fault at a time in each place. */
 async function strikeSlot(kind: Strike, slot: Slot, { chance, faults }: Scene): Promise<void> {
-  const { child, busy } = slot;
+  const { child, busy, link } = slot;
   const [downMs, standstillMs] = [
     chance.between(0, 3_000),
     chance.between(STANDSTILL_MS.min, STANDSTILL_MS.max),
@@ -112,9 +120,9 @@ async function strikeSlot(kind: Strike, slot: Slot, { chance, faults }: Scene): 
   const fault: Fault = { kind, pid: child.pid, at: Date.now(), overAt: null };
   faults.push(fault);
   if (kind === 'worker stopped for a while' || kind === 'engine stopped for a while') {
-    process.kill(child.pid, 'SIGSTOP');
-    await delay(standstillMs);
-    process.kill(child.pid, 'SIGCONT');
+    await standStill(child.pid, standstillMs);
+  } else if (kind === 'worker cut off' || kind === 'engine cut off') {
+    if (link !== null) await standStill(link.child.pid, standstillMs);
   } else if (kind === 'worker told to stop' || kind === 'engine told to stop') {
     await Promise.all([child.stop(15_000), slot.start()]);
   } else {
@@ -124,6 +132,12 @@ async function strikeSlot(kind: Strike, slot: Slot, { chance, faults }: Scene): 
   }
   fault.overAt = Date.now();
   slot.busy = false;
+}
+
+async function standStill(pid: number, forMs: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await delay(forMs);
+  process.kill(pid, 'SIGCONT');
 }
 
 /** The workers live for a moment only, again and again: none is there long enough to see that another one has died. */

@@ -25,6 +25,8 @@ const { values } = parseArgs({
     rolling: { type: 'boolean', default: false },
     /** A commit: the rolling restart begins with its sources, upgrades to these, goes back, and so on. */
     from: { type: 'string' },
+    /** Links of workers and engines to Redis are cut, too: they go on, and what they sent arrives late. */
+    cuts: { type: 'boolean', default: false },
     'until-violation': { type: 'boolean', default: false },
   },
 });
@@ -43,6 +45,7 @@ const { violations, unjudged } = await run({
   calm: values.calm,
   rolling: values.rolling || former !== null,
   former,
+  cuts: values.cuts,
   untilViolation: values['until-violation'],
   say: (line) => void process.stdout.write(`${line}\n`),
 });

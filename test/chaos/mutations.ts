@@ -48,6 +48,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     calm: false,
     rolling: false,
     former: null,
+    cuts: false,
     untilViolation: true,
     say: (line) => void found.push(line),
   });

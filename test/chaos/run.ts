@@ -43,6 +43,8 @@ export interface RunOptions {
   readonly rolling: boolean;
   /** Folder of the sources with which a rolling restart begins, and to which it goes back by turns; null: it has only `source`. */
   readonly former: string | null;
+  /** Links between processes and Redis are cut, too. */
+  readonly cuts: boolean;
   /** Ends at the first violation. */
   readonly untilViolation: boolean;
   readonly say: (line: string) => void;
@@ -77,7 +79,12 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const { say, seed } = options;
   const drain = options.rolling ? { drainMs: LONG_DRAIN_MS } : {};
   const former = options.former ?? options.source;
-  const system = await startSystem({ source: former, ...drain, retentionMs: RETENTION_MS });
+  const system = await startSystem({
+    source: former,
+    ...drain,
+    retentionMs: RETENTION_MS,
+    links: options.cuts,
+  });
   const roller = options.rolling ? startRoller(system, [options.source, former]) : null;
   const killer = roller ?? (options.calm ? NOBODY : startKiller(seed, system));
   const judged: State['judged'] = new Map();

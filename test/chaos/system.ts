@@ -20,6 +20,8 @@ export interface SystemOptions {
   readonly retentionMs: number;
   /** Default: shorter than the longest calls, so that a stop interrupts them. */
   readonly drainMs?: number;
+  /** Workers and engines reach Redis over links that can be cut. */
+  readonly links: boolean;
 }
 
 /** A place for a process: the process changes, the place stays. */
@@ -31,6 +33,8 @@ export interface Slot {
   busy: boolean;
   /** Folder of the sources of its next process. */
   source: string;
+  /** The process between it and Redis; null: there is none. */
+  link: { readonly child: Child; readonly redisUrl: string } | null;
   start(): Promise<void>;
 }
 
@@ -60,6 +64,7 @@ const TOOL_SERVER = programOf(fileURLToPath(new URL('./tool-server.ts', import.m
 const MODEL_SERVER = programOf(fileURLToPath(new URL('./model-server.ts', import.meta.url)));
 const HOSTILE_SERVER = fileURLToPath(new URL('../support/servers/hostile-peer.mjs', import.meta.url));
 const HOSTILE_MODEL = programOf(fileURLToPath(new URL('./hostile-model.ts', import.meta.url)));
+const LINK = programOf(fileURLToPath(new URL('./link-process.ts', import.meta.url)));
 const MODEL_PROVIDERS = ['main', 'spare'] as const;
 const APIS = 2;
 /** Beside one process of all roles. */
@@ -93,7 +98,6 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const upPort = await freePort();
   const prefix = 'chaos';
   const env = {
-    REDIS_URL: redis.url,
     ADJUTANT_ADMIN_KEY: ADMIN_KEY,
     ADJUTANT_PREFIX: prefix,
     ADJUTANT_LOG_LEVEL: 'warn',
@@ -117,6 +121,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       child: null,
       busy: false,
       source,
+      link: null,
       start: async () => startIn(place, ready, command),
     };
     const command = () => [program ?? commandOf(place.source), ...args];
@@ -129,7 +134,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   async function startIn(place: Slot, ready: RegExp, command: () => readonly string[]): Promise<void> {
     const giveUpAt = Date.now() + STARTS_WITHIN_MS;
     for (;;) {
-      const child = spawnNode(command(), { env: { ...env, CHAOS_FOLDER: folder }, cwd: place.source });
+      const child = spawnNode(command(), {
+        env: { ...env, REDIS_URL: place.link?.redisUrl ?? redis.url, CHAOS_FOLDER: folder },
+        cwd: place.source,
+      });
       place.child = child;
       written.set(`${place.name} (pid ${child.pid})`, child.lines as string[]);
       const works = await child.waitForLine(ready, ONE_START_MS).then(
@@ -182,6 +190,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     slot(`engine ${index + 1}`, null, ['engine', '--config', join(folder, 'worker.json')], /^adjutant works/),
   );
   const slots = [httpServer, ...modelServers, ...hostile, ...apis, ...workers, up, ...engines];
+  if (options.links)
+    for (const place of [...workers, up, ...engines]) place.link = await startLink(redis.port);
   for (const place of slots) await place.start();
   return {
     folder,
@@ -197,12 +207,19 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     stdioServers: () => livingServers(folder),
     output: () => written,
     stop: async () => {
-      await Promise.all(slots.map(async ({ child }) => child?.kill9()));
+      await Promise.all(slots.flatMap(({ child, link }) => [child?.kill9(), link?.child.kill9()]));
       await redis.stop();
       await receiver[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function startLink(redisPort: number): Promise<Slot['link']> {
+  const port = await freePort();
+  const child = spawnNode([LINK, String(port), String(redisPort)]);
+  await child.waitForLine(/^listens on/);
+  return { child, redisUrl: `redis://127.0.0.1:${port}` };
 }
 
 /** Of the service's own processes and of its Redis, at present. */
