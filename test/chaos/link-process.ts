@@ -14,4 +14,4 @@ createServer((near) => {
     [far, near],
   ] as const)
     pipeline(from, to, () => to.destroy());
-}).listen(port, '127.0.0.1', () => console.log('listens on', port));
+}).listen(port, '127.0.0.1', () => void process.stdout.write('listens on the port\n'));

@@ -207,7 +207,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     stdioServers: () => livingServers(folder),
     output: () => written,
     stop: async () => {
-      await Promise.all(slots.flatMap(({ child, link }) => [child?.kill9(), link?.child.kill9()]));
+      const children = slots.flatMap(({ child, link }) => [child, link?.child]);
+      await Promise.all(children.map(async (child) => child?.kill9()));
       await redis.stop();
       await receiver[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
