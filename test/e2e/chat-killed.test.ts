@@ -1,5 +1,5 @@
 /** A chat of the AI SDK whose answers are runs (issue 39, A.2): API and worker are killed amid an answer, and the page is loaded again.
- *  Public rule: docs/any-agent.md, "A chat". The message equals that of a chat without a kill, and each tool acts once. */
+ *  Public rule: docs/typescript.md, "Chat". The message equals that of a chat without a kill, and each tool acts once. */
 import {
   AbstractChat,
   type ChatState,

@@ -1,4 +1,4 @@
-/** Messages of the AI SDK from signals, read by the AI SDK itself (issue 39, A.2; docs/any-agent.md, "A chat").
+/** Messages of the AI SDK from signals, read by the AI SDK itself (issue 39, A.2; docs/typescript.md, "Chat").
  *  It must not know how chunks are made: it compares messages. */
 import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
 import { expect, test } from 'vitest';
