@@ -10,8 +10,8 @@ type Data = {
   data: object;
   transient?: true;
 };
-type SignalOf<Type extends Signal['type']> = Extract<Signal, { type: Type }>;
-type DataOf<Type extends Signal['type']> = SignalOf<Type>['data'];
+type DataOf<Type extends Signal['type']> = Extract<Signal, { type: Type }>['data'];
+type End = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.failed' }>;
 
 /** Chunk of a message, as the AI SDK's `UIMessageChunk`. Calls have the ids of the log, which `client.runs.decide` takes. */
 export type MessageChunk =
@@ -42,7 +42,7 @@ interface Told {
   /** Questions of tools and for budgets, by their ids. */
   readonly questions: Map<string, Data>;
   /** End of the run, which a resume takes back; null: none. */
-  end: SignalOf<'ai.request.completed' | 'ai.request.failed'> | null;
+  end: End | null;
 }
 
 /** The signals of a request from its beginning as chunks of one message. `stop`: no end is told of signals that were stopped. */
@@ -70,31 +70,19 @@ export async function* messageChunks(
 }
 
 function signalChunks(told: Told, signal: Signal): readonly MessageChunk[] {
-  switch (signal.type) {
-    case 'ai.tool.started':
-      return calledChunks(told, signal.data);
-    case 'ai.tool.progress':
-      return [{ type: 'data-progress', id: signal.data.call_id, data: signal.data, transient: true }];
-    case 'ai.tool.result':
-      return resultChunks(told, signal.data);
-    case 'ai.tool.approval_requested':
-      return askedChunks(told, signal.data);
-    case 'ai.tool.approval_decided':
-      return decidedChunks(told, signal.data);
-    case 'ai.tool.input_requested':
-      return questionChunks(told, { type: 'data-question', id: signal.data.input_id, data: signal.data });
-    case 'ai.tool.input_answered':
-      return answerChunks(told, signal.data.input_id, signal.data);
-    case 'ai.request.resumed':
-      told.end = null;
-      return [];
-    case 'ai.request.completed':
-    case 'ai.request.failed':
-      told.end = signal;
-      return [];
-    default:
-      return [];
-  }
+  const { type, data } = signal;
+  if (type === 'ai.tool.started') return calledChunks(told, data);
+  if (type === 'ai.tool.progress')
+    return [{ type: 'data-progress', id: data.call_id, data, transient: true }];
+  if (type === 'ai.tool.result') return resultChunks(told, data);
+  if (type === 'ai.tool.approval_requested') return askedChunks(told, data);
+  if (type === 'ai.tool.approval_decided') return decidedChunks(told, data);
+  if (type === 'ai.tool.input_requested')
+    return questionChunks(told, { type: 'data-question', id: data.input_id, data });
+  if (type === 'ai.tool.input_answered') return answerChunks(told, data.input_id, data);
+  if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') told.end = signal;
+  if (type === 'ai.request.resumed') told.end = null;
+  return [];
 }
 
 /** Each model call is a step, so that a restart voids its text alone. */
@@ -179,7 +167,11 @@ function answerChunks({ questions }: Told, id: string, answer: object): readonly
   return question === undefined ? [] : [{ ...question, data: { ...question.data, ...answer } }];
 }
 
-const REASONS = { final_answer: 'stop', completed_by_tool: 'stop', length: 'length' } as const;
+const REASONS = new Map<string | undefined, 'stop' | 'length'>([
+  ['final_answer', 'stop'],
+  ['completed_by_tool', 'stop'],
+  ['length', 'length'],
+]);
 
 function endChunks(told: Told): readonly MessageChunk[] {
   const { end, calls } = told;
@@ -191,9 +183,9 @@ function endChunks(told: Told): readonly MessageChunk[] {
       isCancelled ? { type: 'abort', reason: message } : { type: 'error', errorText: message },
     ];
   }
-  const { result, termination_reason: why = '' } = end?.data ?? {};
+  const { result, termination_reason: why } = end?.data ?? {};
   const isShown = typeof result !== 'string' || [...calls.values()].some(({ content }) => content === result);
   const text = isShown ? [] : textChunks(told, { kind: 'content', call_id: 'result', text: result });
-  const finishReason = REASONS[why as keyof typeof REASONS] ?? 'other';
+  const finishReason = REASONS.get(why) ?? 'other';
   return [...text, ...closedPart(told), { type: 'finish', finishReason }];
 }

@@ -124,8 +124,8 @@ async function routeTransport(): Promise<ChatTransport<UIMessage>> {
   vi.stubEnv('ADJUTANT_URL', scene.api.url);
   vi.stubEnv('AGENT', 'clerk');
   const { GET, POST } = await import('../../examples/browser/chat-routes.ts');
-  const route = async (url: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-    const request = new Request(new URL(String(url), 'http://page'), init);
+  const route: typeof fetch = async (url, init) => {
+    const request = new Request(new URL(url as string, 'http://page'), init);
     const id = /^\/api\/chat\/(?<id>[^/]+)\/stream$/.exec(new URL(request.url).pathname)?.groups?.['id'];
     return id === undefined ? POST(request) : GET(request, { params: Promise.resolve({ id }) });
   };
@@ -203,8 +203,9 @@ test('the same message is the same run; an edited one, or an answer that has end
   const ask = async (text: string, trigger: SentChat['trigger'] = 'submit-message') => {
     const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text }] }];
     const stream = await transport.sendMessages({ chatId: 'again', messages, trigger });
-    const told = await Array.fromAsync(stream);
-    return (told[0] as { messageId: string }).messageId;
+    let id = '';
+    for await (const chunk of stream) if (chunk.type === 'start') id = chunk.messageId;
+    return id;
   };
   expect(await ask('refund order7')).toBe('again.m');
   expect(await ask('refund order7')).toBe('again.m');

@@ -2,7 +2,7 @@
  *  It must not know how chunks are made: it compares messages. */
 import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
 import { expect, test } from 'vitest';
-import { uiMessageStream } from '../../../client/ai-sdk.ts';
+import { type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 type Draft = readonly [type: Signal['type'], data: object];
@@ -41,7 +41,8 @@ async function read(drafts: readonly Draft[], stop?: AbortSignal) {
   const onError = (error: unknown): void => void errors.push((error as Error).message);
   let message: UIMessage | undefined;
   for await (const state of readUIMessageStream({ stream, onError })) message = state;
-  const chunks = await Array.fromAsync(other);
+  const chunks: MessageChunk[] = [];
+  for await (const chunk of other) chunks.push(chunk);
   const schema = asSchema(uiMessageChunkSchema);
   for (const chunk of chunks) expect(await schema.validate?.(chunk)).toMatchObject({ success: true });
   return { message, chunks, errors, last: chunks.at(-1) };
