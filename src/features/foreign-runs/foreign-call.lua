@@ -27,7 +27,7 @@ if ARGV[12] == 'wait' and writing then
   return { 'kind', 'early' }
 end
 -- The child of a killed program may go on beside the next start, which has moved the cursor away from the turn of the child.
-local newest = unnoted(get('turns'))
+local newest = is_once and unnoted(get('turns')) or nil
 
 -- Hosts put the name of the server, and more, before the name of a tool.
 local function is_named(asked)
