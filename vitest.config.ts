@@ -51,6 +51,7 @@ export default defineConfig({
   resolve: {
     alias: {
       'adjutant/testing': programOf(resolve('src/testing/test-kit.ts')),
+      '@adjutant/client/ai-sdk': resolve('client/ai-sdk.ts'),
       'adjutant/client': programOf(resolve('src/client/http-client.ts')),
       // Another version of BullMQ, by the name of its package here.
       ...(OTHER_BULLMQ === undefined ? {} : { bullmq: OTHER_BULLMQ }),

@@ -16,6 +16,9 @@ const ENTRIES = {
   runs: 'client/run-client',
 } as const;
 
+/** Files beside the client, which they import: an application without React or the AI SDK loads nothing of them. */
+const BESIDE = ['react', 'ai-sdk', 'message-chunks'];
+
 /** Writes `client/dist`. */
 export async function buildClient(): Promise<void> {
   rmSync(TARGET, { recursive: true, force: true });
@@ -23,20 +26,22 @@ export async function buildClient(): Promise<void> {
   await bundleCode();
   for (const [name, module] of Object.entries(ENTRIES))
     writeFileSync(join(TARGET, `${name}.d.ts`), bundleTypes(join(ROOT, 'dist', `${module}.d.ts`)));
-  writeHook();
+  for (const name of BESIDE) writeBeside(name);
   cpSync(join(ROOT, 'LICENSE'), join(import.meta.dirname, 'LICENSE'));
 }
 
-/** The React hook is a file beside the client, which it imports: an application without React loads nothing of it. */
-function writeHook(): void {
-  const source = readFileSync(join(import.meta.dirname, 'react.ts'), 'utf8');
+function writeBeside(name: string): void {
+  const source = readFileSync(join(import.meta.dirname, `${name}.ts`), 'utf8');
   const place = (text: string): string =>
-    text.replace('../src/client/plain-client.ts', './client.js').replace(/^\/\/# sourceMappingURL.*$/m, '');
+    text
+      .replace('../src/client/plain-client.ts', './client.js')
+      .replaceAll(/'\.\/([\w-]+)\.ts'/g, "'./$1.js'")
+      .replace(/^\/\/# sourceMappingURL.*$/m, '');
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
   const code = ts.transpileModule(source, { compilerOptions }).outputText;
   const types = ts.transpileDeclaration(source, { compilerOptions }).outputText;
-  writeFileSync(join(TARGET, 'react.js'), place(code));
-  writeFileSync(join(TARGET, 'react.d.ts'), place(types));
+  writeFileSync(join(TARGET, `${name}.js`), place(code));
+  writeFileSync(join(TARGET, `${name}.d.ts`), place(types));
 }
 
 /** Values whose making a bundler knows to be free of effects. */

@@ -20,6 +20,7 @@ const ENTRY_POINTS = [
   'defineTool',
   'followText',
   'privateRedisUrl',
+  'readDelta',
   'startTestKit',
   'textOf',
 ];

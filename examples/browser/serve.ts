@@ -1,5 +1,5 @@
 /** A page that follows a run, and the backend of it: the key of the service stays here, and the browser gets a token for one run.
- *  Usage: npm run build; ADJUTANT_API_KEY=adj_… node examples/browser/serve.ts (from Node 22.18); then open http://127.0.0.1:8080/?run=<id of a run>. */
+ *  Usage: npm run build; ADJUTANT_API_KEY=adj_… node_modules/.bin/node examples/browser/serve.ts; then open http://127.0.0.1:8080/?run=<id of a run>. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';

@@ -138,8 +138,16 @@ async function reached<T>(step: () => Promise<T>, base: string, signal?: AbortSi
     return await step();
   } catch (error) {
     signal?.throwIfAborted();
-    throw new ServiceUnavailable(`No service answers at ${base}.`, { cause: error });
+    throw new ServiceUnavailable(`No service answers at ${base}${toPage(base)}.`, { cause: error });
   }
+}
+
+/** A page cannot tell a refusal by CORS from a service that is down. '' outside of a page of another origin. */
+function toPage(base: string): string {
+  const { location } = globalThis as { location?: { origin: string } };
+  if (location === undefined || !base.includes('://') || `${base}/`.startsWith(`${location.origin}/`))
+    return '';
+  return ` to pages of ${location.origin}: it is down, or its http.cors.origins lacks them`;
 }
 
 function errorOf({ status, retryAfter, text }: Answer, base: string): Error {

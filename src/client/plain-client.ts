@@ -21,6 +21,7 @@ export * from '../contract/client-names.ts';
 export type { PlainClientOptions as HttpClientOptions };
 export { createArchiveClient } from './archive-client.ts';
 export { followText, textOf } from './answer-text.ts';
+export { type FoldedCalls, readDelta } from '../contract/model/delta-fold.ts';
 
 /** Options of a client without encryption. */
 export interface PlainClientOptions {

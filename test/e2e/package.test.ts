@@ -141,6 +141,8 @@ test('@adjutant/client is for browsers and Node alike, without a dependency or a
   const files = globSync('dist/*', { cwd: client }).map((file) => file.replace('dist/', './'));
   const imports = files.flatMap((file) => importsOf(join('dist', file)));
   expect(importsOf('dist/react.js')).toEqual(['react', './client.js']);
+  expect(importsOf('dist/ai-sdk.js')).toEqual(['./message-chunks.js']);
+  expect(importsOf('dist/message-chunks.js')).toEqual(['./client.js']);
   // The examples in docstrings name the package that a program has.
   expect(files).toEqual(
     expect.arrayContaining(imports.filter((name) => name !== 'react' && !name.startsWith('adjutant/'))),
@@ -203,6 +205,17 @@ export const booked: Promise<number>[] = runs.map((each) => each.step('a', 'b', 
 export const isRefusal = (error: unknown): boolean => error instanceof DirectiveRefused;
 `;
 
+/** A transport of chats by the client of either package. */
+const CHAT = `import { createHttpClient } from '@adjutant/client';
+import { createChatTransport, type MessageChunk, uiMessageStream } from '@adjutant/client/ai-sdk';
+import { createHttpClient as fromService } from 'adjutant/client';
+const storage = new Map<string, string>();
+const kept = { getItem: (chat: string) => storage.get(chat) ?? null, setItem: (chat: string, run: string) => void storage.set(chat, run) };
+const clients = [createHttpClient({ baseUrl: 'http://a' }), fromService({ baseUrl: 'http://a' })] as const;
+export const transports = clients.map((client) => createChatTransport({ client, agent: 'a', storage: kept }));
+export const streams: ReadableStream<MessageChunk>[] = clients.map((client) => uiMessageStream(client, 'r'));
+`;
+
 /** The contract's modules by the names that programs use, wherever their files lie. */
 const CONTRACT = `import { submittedDirectiveSchema } from 'adjutant/contract/directive';
 import { messageSchema } from 'adjutant/contract/message';
@@ -220,7 +233,7 @@ test.each([
   ['nodenext', 'nodenext', { skipLibCheck: false }],
   ['esnext', 'bundler', { skipLibCheck: true }],
 ])('the documented programs fit its types: module %s, resolution %s', (module, moduleResolution, more) => {
-  const names = [...NAMES, RUNS, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
+  const names = [...NAMES, RUNS, CHAT, CONTRACT].map((code, index) => [`names-${index}.ts`, code] as const);
   const files = [...samples(), ...names];
   expect(files.length).toBeGreaterThan(8);
   for (const [name, code] of files) writeFileSync(join(project, name), code);

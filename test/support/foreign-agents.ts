@@ -25,6 +25,7 @@ export const EXAMPLES: readonly AgentExample[] = [
   { name: 'pydantic_ai_agent.py', wire: 'openai' },
   { name: 'langgraph_agent.py', wire: 'openai' },
   { name: 'langgraph.mjs', wire: 'openai' },
+  { name: 'mastra.mjs', wire: 'openai' },
   { name: 'claude-agent.mjs', wire: 'anthropic' },
 ];
 
@@ -59,6 +60,8 @@ export async function starterOf({ name, wire }: AgentExample): Promise<StartAgen
         MODEL: wire === 'anthropic' ? 'claude:m' : 'play:m',
         // The Agents SDK sends its traces to OpenAI, whatever the address of the model is.
         OPENAI_AGENTS_DISABLE_TRACING: '1',
+        // Mastra sends its use to its maker.
+        MASTRA_TELEMETRY_DISABLED: '1',
       },
     });
 }

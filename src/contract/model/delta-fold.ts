@@ -57,7 +57,23 @@ export function foldDelta(calls: FoldedCalls, signal: Signal): FoldedCalls {
   return readDelta(calls, signal).calls;
 }
 
-/** The calls after `signal`, and what it added. Signals come in the order of the log; repeats are skipped. */
+/**
+ * Reads the text of model calls from one signal, for programs with a loop of their own.
+ * @param calls Calls after the signals before; `new Map()` before the first one.
+ * @param signal Next signal of the request; a repeat adds nothing.
+ * @returns The calls after the signal, and the events that it added, as `followText` yields them.
+ * @example
+ * ```ts
+ * import { createHttpClient, type FoldedCalls, readDelta } from 'adjutant/client';
+ * const client = createHttpClient({ baseUrl: 'http://127.0.0.1:7420' });
+ * let calls: FoldedCalls = new Map();
+ * for await (const signal of client.signals('request-1')) {
+ *   const read = readDelta(calls, signal);
+ *   calls = read.calls;
+ *   console.log(signal.type, read.events);
+ * }
+ * ```
+ */
 export function readDelta(
   calls: FoldedCalls,
   signal: Signal,

@@ -7,7 +7,7 @@
 -- ARGV[5] digest of tool and arguments   ARGV[6] digest of the arguments
 -- ARGV[7] names of the tool, normalised, JSON   ARGV[8] 'once' | ''   ARGV[9] 'repeat': equal calls may happen again | ''
 -- ARGV[10] header of the pass, or ''   ARGV[11] the most calls   ARGV[12] 'wait': the answer of the last turn is waited for | ''
--- Returns { 'kind', 'call' | 'early' (the answer of the last turn is not noted yet) | 'absent' (no run, and no base)
+-- Returns { 'kind', 'call' | 'early' (the answer of a turn that may ask for it is not noted yet) | 'absent' (no run, and no base)
 --   | 'ended' | 'full', 'request', id,
 --   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id, 'made', 1 = now }.
 if not begin(ARGV[1], ARGV[2], ARGV[3]) then
@@ -18,11 +18,16 @@ local call, arguments, names = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
 read_mark(ARGV[10])
 local cursor = get('cursor')
 local allows_repeat, is_once = ARGV[9] == 'repeat', ARGV[8] == 'once'
--- The turn whose answer is not noted yet. Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
-local writing = cursor ~= '' and redis.call('HEXISTS', STATE, 'q:' .. cursor) == 0 and cursor or ''
-if ARGV[12] == 'wait' and writing ~= '' then
+-- A turn whose answer is not noted yet. Hosts call a tool while its model still writes: the answer may turn out to ask for this call.
+local function unnoted(turn)
+  return turn ~= '' and get('n:' .. turn) ~= '' and redis.call('HEXISTS', STATE, 'q:' .. turn) == 0 and turn or nil
+end
+local writing = unnoted(cursor)
+if ARGV[12] == 'wait' and writing then
   return { 'kind', 'early' }
 end
+-- The child of a killed program may go on beside the next start, which has moved the cursor away from the turn of the child.
+local newest = is_once and unnoted(get('turns')) or nil
 
 -- Hosts put the name of the server, and more, before the name of a tool.
 local function is_named(asked)
@@ -134,6 +139,11 @@ end
 if completed and not is_repeat then
   return take(completed[1], completed[2], false)
 end
+
+if ARGV[12] == 'wait' and newest then
+  return { 'kind', 'early' }
+end
+writing = writing or newest or ''
 
 -- No turn asks for it (any more). A `once` call that a turn asked for is that call again, as its host repeats it; and where the program
 -- does not name its passes, nothing tells a second call from the first one after a restart.

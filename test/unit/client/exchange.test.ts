@@ -1,6 +1,6 @@
 /** The URLs that a client calls: never others than its ids stand for.
  *  It must never need a service. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 
 function setup() {
@@ -44,5 +44,21 @@ test.each([
   await expect(client.tools()).rejects.toMatchObject({
     name: 'ServiceUnavailable',
     message: `The server at http://127.0.0.1:1 is not Adjutant (${why}).`,
+  });
+});
+
+test.each([
+  [
+    'https://app.example',
+    ' to pages of https://app.example: it is down, or its http.cors.origins lacks them',
+  ],
+  ['http://127.0.0.1:1', ''],
+])('the error of a page of %s names CORS where it may be the cause', async (origin, why) => {
+  vi.stubGlobal('location', { origin });
+  const fetch = async (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
+  const client = createHttpClient({ baseUrl: 'http://127.0.0.1:1', fetch });
+  await expect(client.tools()).rejects.toMatchObject({
+    name: 'ServiceUnavailable',
+    message: `No service answers at http://127.0.0.1:1${why}.`,
   });
 });

@@ -516,6 +516,13 @@ test('two programs under one run at once join: each turn is one, and no once cal
   expect(await it.tool(['refund', { order: 4712 }])).not.toBe(ofBoth);
   const both = await Promise.all([it.turn([...history, answer('x')]), it.turn([...history, answer('x')])]);
   expect(both[0]).toBe(both[1]);
+  // Its call comes after the next start has begun, and before the answer that asks for it is noted: it refunded twice.
+  const last: Asked = ['refund', { order: 1 }];
+  await it.turns.turnFor('order', it.call([...history, answer('y')]), {}, null, null);
+  await it.turn(TASK, [['look', {}]]);
+  const early = await it.lost(last);
+  await it.turn([...history, answer('y')], [last]);
+  expect(await it.tool(last)).toBe(early);
 });
 
 test('a run is its callers: the same name of another key or tenant is another run, and none of them is found by guessing', async () => {

@@ -1,0 +1,139 @@
+/** Runs as messages of the AI SDK (7 or newer): a transport for `useChat`, and the stream of one run for pages and routes.
+ *  It must never start a second run for one message. A stream that is opened again repeats its message, with the same ids. */
+import type { DirectiveClient, DirectiveRefused, Message } from '../src/client/plain-client.ts';
+import { type MessageChunk, messageChunks } from './message-chunks.ts';
+
+export type { MessageChunk };
+
+/** Options of `createChatTransport`. */
+export interface ChatOptions {
+  /** Client of the service, whose key has the scopes `submit` and `read`. */
+  readonly client: Pick<DirectiveClient, 'signals' | 'request'> & {
+    readonly runs: Pick<DirectiveClient['runs'], 'start'>;
+  };
+  /** Name of the agent that answers. */
+  readonly agent: string;
+  /** Storage of the newest run of each chat: `localStorage` in a page, a table in a server. */
+  readonly storage: {
+    getItem(chatId: string): string | null | Promise<string | null>;
+    setItem(chatId: string, requestId: string): void | Promise<void>;
+  };
+}
+
+/** Message that a chat sends, as the AI SDK gives it to a transport. */
+export interface SentChat {
+  readonly chatId: string;
+  readonly messages: readonly SentMessage[];
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+interface SentMessage {
+  readonly id: string;
+  readonly role: string;
+  readonly parts: readonly SentPart[];
+}
+
+interface SentPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly url?: string;
+  readonly mediaType?: string;
+  readonly filename?: string;
+}
+
+/**
+ * Creates a transport for `useChat` that answers each message by a run of an agent. The chat is the conversation; an answer has the id of
+ * its run. A stopped chat leaves its run, which `client.cancel` cancels; `client.runs.decide` decides calls that wait for an approval.
+ * @param options Client, agent and storage.
+ * @returns The transport, a `ChatTransport` of the AI SDK, for a page or for the routes of a server.
+ * @throws `DirectiveRefused` and `ServiceUnavailable`, as the client does.
+ * @example
+ * ```tsx
+ * const transport = createChatTransport({ client, agent: 'support', storage: localStorage });
+ * const { messages, sendMessage } = useChat({ id: chatId, transport, resume: true });
+ * ```
+ */
+export function createChatTransport({ client, agent, storage }: ChatOptions) {
+  async function start(chatId: string, requestId: string, content: Content): Promise<void> {
+    const messages: Message[] = [{ role: 'user', content }];
+    const run = { request_id: requestId, agent, messages, conversation_id: chatId };
+    await client.runs.start(run).catch(async (error: unknown) => {
+      if (refusalOf(error) !== undefined) throw error;
+      // The answer was lost: the same id is the same run.
+      await client.runs.start(run);
+    });
+  }
+
+  return {
+    /** Tells the AI SDK that a stream begins with the message's beginning. */
+    resumeStreamIsReplay: true,
+    async sendMessages({ chatId, messages, trigger, abortSignal }: SentChat) {
+      const last = messages.at(-1);
+      if (last?.role !== 'user')
+        throw new TypeError(
+          'The last message is not from the user. Calls are decided by client.runs.decide.',
+        );
+      const first = `${chatId}.${last.id}`;
+      for (let nth = 1; ; nth += 1) {
+        const requestId = nth === 1 ? first : `${first}.${nth}`;
+        // An answer under way is joined: a second run might act a second time.
+        if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;
+        await storage.setItem(chatId, requestId);
+        try {
+          await start(chatId, requestId, last.parts.flatMap(contentOf));
+          return uiMessageStream(client, requestId, abortSignal);
+        } catch (error) {
+          const isEdited = refusalOf(error) === 'id_conflict';
+          if (!isEdited) throw error;
+        }
+      }
+    },
+    async reconnectToStream({ chatId, abortSignal }: Pick<SentChat, 'chatId' | 'abortSignal'>) {
+      const requestId = await storage.getItem(chatId);
+      if (requestId === null || (await client.request(requestId)) === null) return null;
+      return uiMessageStream(client, requestId, abortSignal);
+    },
+  };
+}
+
+/** The code of a refusal. The client may be of another package than this file, with a class of its own. */
+function refusalOf(error: unknown): string | undefined {
+  return (error as Partial<DirectiveRefused>).problem?.code;
+}
+
+type Content = Exclude<Extract<Message, { role: 'user' }>['content'], string>;
+
+function contentOf({ type, text = '', url = '', mediaType = '', filename }: SentPart): Content {
+  if (type === 'text') return [{ type, text }];
+  if (type !== 'file') return [];
+  const data = /^data:[^,]*;base64,(?<data>.*)$/s.exec(url)?.groups?.['data'];
+  const source = { ...(data === undefined ? { url } : { data }), media_type: mediaType };
+  if (mediaType.startsWith('image/')) return [{ type: 'image', ...source }];
+  return [{ type, ...source, ...(filename === undefined ? {} : { filename }) }];
+}
+
+/**
+ * Follows a run, or another request, as the stream of one message of the AI SDK: from its beginning to its end, across lost connections.
+ * @param client Client of the service, whose key or token may read the request.
+ * @param requestId Id of the request, and of the message.
+ * @param signal Ends the stream, and leaves the run. Default: none.
+ * @returns The stream, for `readUIMessageStream` and `createUIMessageStreamResponse`.
+ */
+export function uiMessageStream(
+  client: Pick<DirectiveClient, 'signals'>,
+  requestId: string,
+  signal?: AbortSignal,
+): ReadableStream<MessageChunk> {
+  const stop = new AbortController();
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const chunks = messageChunks(client.signals(requestId, { signal: either }), requestId, either);
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: () => stop.abort(),
+  });
+}

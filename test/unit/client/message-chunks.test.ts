@@ -1,0 +1,141 @@
+/** Messages of the AI SDK from signals, read by the AI SDK itself (issue 39, A.2; docs/typescript.md, "Chat").
+ *  It must not know how chunks are made: it compares messages. */
+import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
+import { expect, test } from 'vitest';
+import { type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
+import type { Signal } from '../../../src/contract/signal/signal.ts';
+
+type Draft = readonly [type: Signal['type'], data: object];
+
+const said = (call_id: string, delta: string, chunk_type = 'content'): Draft => [
+  'ai.llm.delta',
+  { call_id, chunk_type, delta },
+];
+const answered = (call_id: string, text: string): Draft => [
+  'ai.llm.response',
+  { call_id, result: { ok: true, payload: { text, thinking: '', tool_calls: [] }, effects: [] } },
+];
+const tool = (call_id: string, more: object): object => ({
+  call_id,
+  tool_name: 'shop.refund',
+  metadata: {},
+  ...more,
+});
+const failed = (termination_reason: string): Draft => [
+  'ai.request.failed',
+  { termination_reason, error: { type: termination_reason, message: `It ended: ${termination_reason}.` } },
+];
+const completed = (result: unknown): Draft => [
+  'ai.request.completed',
+  { result, termination_reason: 'final_answer' },
+];
+
+/** The message, its chunks, and the errors that the AI SDK reports. */
+async function read(drafts: readonly Draft[], stop?: AbortSignal) {
+  const signals = async function* () {
+    for (const [index, [type, data]] of drafts.entries())
+      yield { type, data, sequence: index + 1, attempt: 1 } as unknown as Signal;
+  };
+  const [stream, other] = uiMessageStream({ signals }, 'run-1', stop).tee();
+  const errors: string[] = [];
+  const onError = (error: unknown): void => void errors.push((error as Error).message);
+  let message: UIMessage | undefined;
+  for await (const state of readUIMessageStream({ stream, onError })) message = state;
+  const chunks: MessageChunk[] = [];
+  for await (const chunk of other) chunks.push(chunk);
+  const schema = asSchema(uiMessageChunkSchema);
+  for (const chunk of chunks) expect(await schema.validate?.(chunk)).toMatchObject({ success: true });
+  return { message, chunks, errors, last: chunks.at(-1) };
+}
+
+test('reasoning and text are parts in their order, and a reader who comes late gets what it missed', async () => {
+  const drafts = [
+    said('m', 'Hm.', 'thinking'),
+    said('m', 'It '),
+    answered('m', 'It is so.'),
+    completed('It is so.'),
+  ];
+  const { message, last } = await read(drafts);
+  expect(message).toMatchObject({
+    id: 'run-1',
+    role: 'assistant',
+    parts: [
+      { type: 'step-start' },
+      { type: 'reasoning', text: 'Hm.', state: 'done' },
+      { type: 'text', text: 'It is so.', state: 'done' },
+    ],
+  });
+  expect(message?.parts).toHaveLength(3);
+  expect(last).toEqual({ type: 'finish', finishReason: 'stop' });
+});
+
+test('a result that no model wrote is told as text', async () => {
+  const { message } = await read([answered('m', 'I ask.'), completed('Done by a tool.')]);
+  expect(message?.parts.flatMap((part) => ('text' in part ? [part.text] : []))).toEqual([
+    'I ask.',
+    'Done by a tool.',
+  ]);
+});
+
+test('a denied call and a call that was never started have their ends', async () => {
+  const error = (type: string): object => ({
+    result: { ok: false, error: { type, message: 'No.' }, effects: [] },
+  });
+  const { message } = await read([
+    ['ai.tool.approval_requested', tool('t1', { arguments: { id: 1 } })],
+    ['ai.tool.approval_decided', { call_id: 't1', decision: 'deny', reason: 'too much' }],
+    ['ai.tool.result', tool('t1', error('denied'))],
+    ['ai.tool.approval_decided', { call_id: 't1', decision: 'approve' }],
+    ['ai.tool.result', tool('t2', error('unknown_tool'))],
+    completed(null),
+  ]);
+  expect(message?.parts).toMatchObject([
+    {
+      toolCallId: 't1',
+      state: 'output-denied',
+      input: { id: 1 },
+      approval: { approved: false, reason: 'too much' },
+    },
+    { toolCallId: 't2', state: 'output-error', errorText: 'No.' },
+  ]);
+});
+
+test('questions of tools and for budgets are data, which their answers change', async () => {
+  const { message } = await read([
+    ['ai.tool.started', tool('t', { arguments: {} })],
+    ['ai.tool.progress', tool('t', { progress: 1 })],
+    ['ai.tool.input_requested', tool('t', { input_id: 'q', message: 'Which one?' })],
+    ['ai.tool.input_answered', tool('t', { input_id: 'q', action: 'accept' })],
+    ['ai.tool.approval_requested', { ...tool('budget-1', {}), metadata: { budget: 'max_tokens' } }],
+    ['ai.tool.approval_decided', { call_id: 'budget-1', decision: 'approve' }],
+    completed(null),
+  ]);
+  expect(message?.parts).toMatchObject([
+    { type: 'dynamic-tool', state: 'input-available' },
+    { type: 'data-question', id: 'q', data: { message: 'Which one?', action: 'accept' } },
+    {
+      type: 'data-budget',
+      id: 'budget-1',
+      data: { metadata: { budget: 'max_tokens' }, decision: 'approve' },
+    },
+  ]);
+});
+
+test.each([
+  ['a failure', [failed('stalled')], { type: 'error', errorText: 'It ended: stalled.' }],
+  ['a cancellation', [failed('cancelled')], { type: 'abort', reason: 'It ended: cancelled.' }],
+  [
+    'a resume after a failure',
+    [failed('stalled'), ['ai.request.resumed', {}], completed('So.')],
+    { type: 'finish', finishReason: 'stop' },
+  ],
+] as const)('the stream ends with the end of the run: %s', async (_, drafts, end) => {
+  const { last, errors } = await read(drafts as readonly Draft[]);
+  expect(last).toEqual(end);
+  expect(errors).toEqual(end.type === 'error' ? [end.errorText] : []);
+});
+
+test('a stream that was stopped has no end', async () => {
+  const { last } = await read([said('m', 'It ')], AbortSignal.abort());
+  expect(last).toMatchObject({ type: 'text-delta' });
+});
