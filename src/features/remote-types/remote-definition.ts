@@ -5,6 +5,7 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, normalizeResult } from '../../contract/result.ts';
 import { partedContext } from '../../contract/directive/custom-directive.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
+import { waitOf } from '../../contract/request/waiting.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { randomHex } from '../../platform/telemetry/random-pool.ts';
@@ -99,6 +100,7 @@ async function untilEnded(
 ): Promise<Execution> {
   const { tasks, signal } = context;
   let isNew = tasks.task === null;
+  let isReported = false;
   for (;;) {
     if (signal.aborted) return leave(remote, store, { directive, workId }, context);
     try {
@@ -115,11 +117,22 @@ async function untilEnded(
       isNew = false;
       const execution = executionOf(found);
       if (execution !== null) return execution;
+      // Work that was parked just now is taken next, where a program runs.
+      if (found.state === 'waiting' && !found.isServed && !found.isParked && !isReported) {
+        isReported = true;
+        reportAbsence(directive, context);
+      }
     } catch (error) {
       if (!isRedisAway(error)) throw error;
     }
     await watch.changed(READ_EVERY_MS, signal);
   }
+}
+
+/** Reports once in an attempt that no program executes the type. */
+function reportAbsence(directive: Directive, { lane, report }: Context): void {
+  const wait = waitOf(lane, { reason: 'no_program', untilAt: null });
+  report('directive.waiting', { call_id: directive.id, lane, ...wait, metadata: {} });
 }
 
 /** null: the attempt was stopped before Redis has answered. A stop must not wait for a Redis that is slow. */

@@ -17,4 +17,5 @@ elseif state == 'taken' then
 end
 local lease = tonumber(redis.call('HGET', key, 'lease'))
 redis.call('HSET', key, 'state', 'running', 'until', int(now_ms() + lease))
+note_served(lease)
 return { 'held' }

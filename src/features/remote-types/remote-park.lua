@@ -5,7 +5,8 @@
 -- ARGV[1] id   ARGV[2] deadline, milliseconds since the epoch   ARGV[3] how long the work is kept after it, milliseconds
 -- ARGV[4] channel   ARGV[5] message   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] body
 -- Without ARGV[4] nothing is parked.
--- Returns { 'state', state, 'finish', JSON, 'begun', how often, 'parked', 1: this call has parked it }; 'absent': there is no such work.
+-- Returns { 'state', state, 'finish', JSON, 'begun', how often, 'parked', 1: this call has parked it,
+--   'served', 1: a program executes the type }; 'absent': there is no such work.
 local id = ARGV[1]
 local key = key_of(id)
 local state = settled(id)
@@ -27,4 +28,5 @@ elseif not state then
   end
 end
 local record = redis.call('HMGET', key, 'finish', 'begun')
-return { 'state', state, 'finish', record[1] or '', 'begun', record[2], 'parked', parked }
+return { 'state', state, 'finish', record[1] or '', 'begun', record[2], 'parked', parked,
+  'served', redis.call('EXISTS', SERVED) }

@@ -27,6 +27,8 @@ export interface WorkState {
   readonly begun: number;
   /** Whether this call has parked it. */
   readonly isParked: boolean;
+  /** Whether a program executes the type: it has asked for work of late, or holds some. */
+  readonly isServed: boolean;
 }
 
 /** Work that a program has taken. */
@@ -78,6 +80,7 @@ export function createWorkStore(
       finish: reply.text('finish'),
       begun: reply.number('begun'),
       isParked: reply.flag('parked'),
+      isServed: reply.flag('served'),
     };
   }
 
@@ -94,7 +97,10 @@ export function createWorkStore(
     /** null: no work of the type waits. */
     async take(type: string): Promise<TakenRecord | null> {
       const token = randomHex(16);
-      const reply = namedIn(await run('remote-take', [keys.remoteType(type)], [token, BEGIN_MS]));
+      const takeNext = async () =>
+        namedIn(await run('remote-take', [keys.remoteType(type)], [token, BEGIN_MS]));
+      let reply = await takeNext();
+      while (reply.flag('more')) reply = await takeNext();
       const workId = reply.text('id');
       if (workId === '') return null;
       const body: unknown = JSON.parse(reply.text('body'));

@@ -12,6 +12,7 @@ import { createSubscriptions } from '../../../../src/store/log/subscriptions.ts'
 import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
 import type { Execution, ExecutionContext } from '../../../../src/worker/executors/definition.ts';
 import { keySpace } from '../../../../src/store/keys.ts';
+import { prepareScripts } from '../../../../src/store/scripts.ts';
 import { eachTest, useRedis } from '../../../support/shared.ts';
 import { uniquePrefix } from '../../../support/journal.ts';
 
@@ -69,6 +70,19 @@ test('a park that comes late revives no work', async () => {
   expect(await store.park('pay', 'overdue', work({ deadlineAt: Date.now() - 1 }))).toMatchObject({
     state: 'cancelled',
   });
+  expect(await store.take('pay')).toBeNull();
+});
+
+test('a take examines at most 256 works, and the next one goes on with the others', async () => {
+  const { store, connection, keyOf } = opened;
+  const run = prepareScripts(connection);
+  const gone = Array.from({ length: 600 }, (_, at) => `overdue-${at}`);
+  await connection.rpush(keyOf('queue'), ...gone);
+  await store.park('pay', 'due', work());
+  const take = async () => run('remote-take', [keyOf('')], ['token', 10_000]);
+  expect(await take()).toEqual(['more', 1]);
+  expect(await connection.llen(keyOf('queue'))).toBe(601 - 256);
+  expect(await store.take('pay')).toMatchObject({ workId: 'due' });
   expect(await store.take('pay')).toBeNull();
 });
 
