@@ -6,7 +6,8 @@
 --   asked        string: when a program asked for work last, milliseconds since the epoch; kept for a day
 --   served       string: a program executes the type: it has asked within SERVED_MS, or holds work
 --   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost, absent), token of the taker, until (end of its lease,
---                milliseconds since the epoch), begun (how often it was begun), effect, lease (milliseconds), deadline (milliseconds since
+--                milliseconds since the epoch), begun (how often it was begun), attempt (of its directive, in which it was
+--                parked), effect, lease (milliseconds), deadline (milliseconds since
 --                the epoch), body (JSON), finish (JSON). absent: its directive went on without it, so that a late park has no effect
 -- @include include-clock.lua
 local QUEUE, ASKED, SERVED = KEYS[1] .. 'queue', KEYS[1] .. 'asked', KEYS[1] .. 'served'

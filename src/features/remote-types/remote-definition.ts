@@ -115,7 +115,7 @@ async function untilEnded(
         continue;
       }
       isNew = false;
-      const execution = executionOf(found);
+      const execution = executionOf(found) ?? interruptedOf(found, context);
       if (execution !== null) return execution;
       // Work that was parked just now is taken next, where a program runs.
       if (found.state === 'waiting' && !found.isServed && !found.isParked && !isReported) {
@@ -174,12 +174,11 @@ function parkedOf(
     directive,
     tenant,
     effect,
-    attempt,
     idempotency_key: idempotencyKey,
     traceparent,
     tool_context: toolContext,
   };
-  return { effect, leaseMs, deadlineAt, body };
+  return { effect, leaseMs, deadlineAt, attempt, body };
 }
 
 /** null: it has not ended. */
@@ -202,6 +201,12 @@ function executionOf({ state, finish, begun }: WorkState): Execution | null {
     case 'absent':
       return { ...doubtful(0), forgotten: 'earlier' };
   }
+}
+
+/** null: as many programs died as attempts were made before this one. Else the next attempt waits for the same work. */
+function interruptedOf({ state, begun, attempt }: WorkState, { attempt: own }: Context): Execution | null {
+  const died = state === 'running' ? begun - 1 : begun;
+  return own < attempt + died ? { ...doubtful(begun), resumable: true, isExecuted: true } : null;
 }
 
 function endedWith(finish: string, begun: number): Execution {

@@ -42,7 +42,8 @@ const work = (more: Partial<ParkedWork> = {}): ParkedWork => ({
   effect: 'once',
   leaseMs: 60_000,
   deadlineAt: inHours(1),
-  body: { attempt: 1 },
+  attempt: 1,
+  body: {},
   ...more,
 });
 
