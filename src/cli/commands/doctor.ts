@@ -256,7 +256,9 @@ export function roleFindings(
     (lane) => lane.name !== 'run' && lane.waits?.reason === 'no_worker' && hasWork(lane),
   );
   const lanesOf = has('worker') ? unserved.map(({ name }) => laneFinding(name)) : [];
-  const programs = lanes.flatMap((lane) => (lane.programs === undefined ? [] : [programFinding(lane, lane.programs)]));
+  const programs = lanes.flatMap((lane) =>
+    lane.programs === undefined ? [] : [programFinding(lane, lane.programs)],
+  );
   return [
     ...(present.length > 0 ? [fine('processes', processText(present))] : []),
     ...(has('engine') ? [] : [advice('engines', 'none works: runs wait for one', startA('engine'))]),

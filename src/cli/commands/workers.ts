@@ -41,7 +41,9 @@ async function workers({ client, terminal, json }: Invocation): Promise<ExitCode
   const rows = listing.workers.map((worker) => workerRow(worker, terminal.paint));
   terminal.rows([head, ...rows]);
   const { lanes } = await client.lanes();
-  const served = lanes.flatMap(({ name, programs }) => (programs === undefined ? [] : [[name, programsText(programs)]]));
+  const served = lanes.flatMap(({ name, programs }) =>
+    programs === undefined ? [] : [[name, programsText(programs)]],
+  );
   if (served.length > 0) terminal.rows([['LANE', 'PROGRAMS'], ...served]);
   for (const role of ['engine', 'worker'])
     if (!listing.workers.some(({ roles }) => roles.includes(role)))

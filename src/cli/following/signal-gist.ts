@@ -182,7 +182,10 @@ export function whyText({ message, reason, since, until }: Wait, now = Date.now(
 
 /** When programs of a remote type last asked for work, and how much waits for one. */
 export function programsText({ asked_at: asked, waiting }: NonNullable<ListedLane['programs']>): string {
-  const last = asked === null ? 'none has asked for work in the last day' : `work was last asked for at ${instantText(asked)}`;
+  const last =
+    asked === null
+      ? 'none has asked for work in the last day'
+      : `work was last asked for at ${instantText(asked)}`;
   return `${last}, ${waiting} waiting`;
 }
 

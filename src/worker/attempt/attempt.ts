@@ -216,7 +216,11 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const outcome = outcomeOf(facts);
   measureAttempt(parts, claimed, { execution, outcome, durationMs });
   const isNumbered = seen || execution.isExecuted === true;
-  const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen: isNumbered });
+  const recorded = await recordInAnyCase(parts, claimed, outcome, {
+    ...execution,
+    metadata,
+    seen: isNumbered,
+  });
   await pauseLane(parts, claimed.lane, lanePauseMs(facts, outcome));
   const story = { begunAt, endedAt, called: stopped === null, execution, repeatPolicy, stop };
   reportAttempt(parts, claimed, { ...story, outcome, recorded });

@@ -475,7 +475,11 @@ describe('the findings', () => {
     const absent = { waits: { ...waits, reason: 'no_program' }, programs: { asked_at: null, waiting: 2 } };
     const remote = [
       { ...lane('custom.a', 0), ...absent },
-      { ...lane('custom.b', 0), waits: undefined, programs: { asked_at: '2026-01-02T03:04:05.000Z', waiting: 0 } },
+      {
+        ...lane('custom.b', 0),
+        waits: undefined,
+        programs: { asked_at: '2026-01-02T03:04:05.000Z', waiting: 0 },
+      },
     ] as ListedLane[];
     const lanes = [lane('run', 1), lane('tool.a', 1), lane('llm.gone', 0), ...remote];
     const programs = [

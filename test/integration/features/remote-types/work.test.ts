@@ -13,7 +13,10 @@ const redis = useRedis();
 const service = shared(async () =>
   startService({
     redisUrl: redis.url,
-    config: { remote_directives: { pay: {}, tally: { effect: 'idempotent' }, audit: {} }, tenants: { acme: {} } },
+    config: {
+      remote_directives: { pay: {}, tally: { effect: 'idempotent' }, audit: {} },
+      tenants: { acme: {} },
+    },
     environment: { ADJUTANT_ADMIN_KEY: ADMIN },
   }),
 );
