@@ -70,7 +70,7 @@ class Access:
         now = time.monotonic()
         if self._lost_at is None:
             self._lost_at = now
-            LOG.warning("The service does not serve this program at present, which tries again: %s", _text_of(error))
+            LOG.warning("The service refuses calls of this program, or does not answer; they are made again: %s", _text_of(error))
         return not is_refused or now - self._lost_at < REFUSED_FOR_S
 
 
