@@ -4,13 +4,15 @@
 -- KEYS[1] beginning of the keys of the type, all in one slot:
 --   queue        list of the ids of waiting work, the next one first
 --   asked        string: when a program asked for work last, milliseconds since the epoch; kept for a day
+--   held         sorted set: ids of begun work by the end of its lease, milliseconds since the epoch
 --   served       string: a program executes the type: it has asked within SERVED_MS, or holds work
 --   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost, absent), token of the taker, until (end of its lease,
 --                milliseconds since the epoch), begun (how often it was begun), attempt (of its directive, in which it was
 --                parked), effect, lease (milliseconds), deadline (milliseconds since
 --                the epoch), body (JSON), finish (JSON). absent: its directive went on without it, so that a late park has no effect
 -- @include include-clock.lua
-local QUEUE, ASKED, SERVED = KEYS[1] .. 'queue', KEYS[1] .. 'asked', KEYS[1] .. 'served'
+local QUEUE, HELD = KEYS[1] .. 'queue', KEYS[1] .. 'held'
+local ASKED, SERVED = KEYS[1] .. 'asked', KEYS[1] .. 'served'
 local MOST_BEGUN = 4
 -- Longer than a program takes to start again.
 local SERVED_MS = 30000
@@ -24,10 +26,19 @@ local function is_held(state)
   return state == 'taken' or state == 'running'
 end
 
--- A program executes the type for at least `ms` from now on.
-local function note_served(ms)
-  if redis.call('PTTL', SERVED) < ms then
-    redis.call('SET', SERVED, '1', 'PX', int(ms))
+-- For how long a program is known to execute the type, after a change.
+local function note_served(now)
+  redis.call('ZREMRANGEBYSCORE', HELD, '-inf', int(now))
+  local last = redis.call('ZRANGE', HELD, -1, -1, 'WITHSCORES')
+  local held = tonumber(last[2] or '0') - now
+  local left = math.max(held, tonumber(redis.call('GET', ASKED) or '0') + SERVED_MS - now)
+  if held > 0 then
+    redis.call('PEXPIRE', HELD, int(held))
+  end
+  if left > 0 then
+    redis.call('SET', SERVED, '1', 'PX', int(left))
+  else
+    redis.call('DEL', SERVED)
   end
 end
 
@@ -35,7 +46,7 @@ end
 local function note_asked(now)
   if redis.call('PTTL', ASKED) < ASKED_MS - 1000 then
     redis.call('SET', ASKED, int(now), 'PX', ASKED_MS)
-    note_served(SERVED_MS)
+    note_served(now)
   end
 end
 

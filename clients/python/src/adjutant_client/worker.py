@@ -23,7 +23,7 @@ D = TypeVar("D")
 LOG = logging.getLogger("adjutant_client.worker")
 LONGEST_TYPE = 128
 REFUSED_FOR_S = 300
-"""How long refusals of a key or a type are borne that the service has accepted before."""
+"""How long a key or a type may be refused that the service has accepted before."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Work(Generic[D]):
 Handler = Callable[[Work[Any]], Awaitable[Any]]
 
 
-class Access:
+class _Access:
     """Decides whether calls are made again that the service refused for their key or type, or did not answer.
 
     A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`.
@@ -87,7 +87,7 @@ class Worker:
         self._drain = drain
         self._handlers: Dict[str, Handler] = {}
         self._models: Dict[str, Optional[Type[BaseModel]]] = {}
-        self._access = Access()
+        self._access = _Access()
         self._stopping = asyncio.Event()
         self._running: Set[asyncio.Task[None]] = set()
 
@@ -294,7 +294,7 @@ class Worker:
         await self._send_end(held, short)
 
     async def _send_end(self, held: Mapping[str, Any], end: Mapping[str, Any]) -> None:
-        """Waits out an outage: the end is known here alone."""
+        """Makes the call again after an outage: no other process knows the end."""
         reconnection = Reconnection()
         while True:
             try:

@@ -87,6 +87,25 @@ test('a take examines at most 256 works, and the next one goes on with the other
   expect(await store.take('pay')).toBeNull();
 });
 
+test('a type is served while a program holds its work, and no longer than it asks after the end of that', async () => {
+  const { store, connection, keyOf } = opened;
+  const servedMs = async () => connection.pttl(keyOf('served'));
+  const [one, other] = [
+    await begin('one', { leaseMs: 2 * HOUR_MS }),
+    await begin('other', { leaseMs: HOUR_MS }),
+  ];
+  expect(await servedMs()).toBeGreaterThan(HOUR_MS);
+  await store.end('pay', 'one', one, '{"result":{}}');
+  expect(await servedMs()).toBeLessThanOrEqual(HOUR_MS);
+  expect(await servedMs()).toBeGreaterThan(HOUR_MS / 2);
+  await store.end('pay', 'other', other, '{"result":{}}');
+  expect(await servedMs()).toBeLessThanOrEqual(30_000);
+  await store.park('pay', 'third', work());
+  expect(await store.read('pay', 'third', inHours(1))).toMatchObject({ state: 'waiting', isServed: true });
+  await connection.del(keyOf('served'));
+  expect(await store.read('pay', 'third', inHours(1))).toMatchObject({ isServed: false });
+});
+
 test('work that waits again is kept in the queue beside work with a nearer deadline', async () => {
   const { store, connection, keyOf } = opened;
   await store.park('pay', 'far', work({ deadlineAt: inHours(10), leaseMs: 1 }));
