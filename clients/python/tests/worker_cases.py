@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
 import httpx
@@ -120,7 +121,7 @@ async def revoked_key() -> None:
 
 
 async def wrong_key_at_start() -> None:
-    """A program whose key was never accepted ends with one line."""
+    """The program of docs/python.md, whose key was never accepted, ends with one line."""
     body = refused(401, "unauthorized").content
     head = f"HTTP/1.1 401 Unauthorized\r\ncontent-type: application/problem+json\r\ncontent-length: {len(body)}\r\n\r\n"
 
@@ -131,7 +132,9 @@ async def wrong_key_at_start() -> None:
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    program = f"from adjutant_client import *; w = Worker(AsyncClient('http://127.0.0.1:{port}')); w.directive('t')(print); w.serve()"
+    page = (Path(__file__).parents[3] / "docs/python.md").read_text(encoding="utf-8")
+    documented = next(block for block in page.split("```") if "worker.serve()" in block)
+    program = documented.replace(":7420", f":{port}")
     async with server:
         child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stderr=asyncio.subprocess.PIPE)
         try:
