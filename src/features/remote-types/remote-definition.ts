@@ -5,7 +5,7 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, normalizeResult } from '../../contract/result.ts';
 import { partedContext } from '../../contract/directive/custom-directive.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
-import { waitOf } from '../../contract/request/waiting.ts';
+import { type Wait, waitOf } from '../../contract/request/waiting.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { randomHex } from '../../platform/telemetry/random-pool.ts';
@@ -98,11 +98,15 @@ async function untilEnded(
   { directive, workId, watch }: Awaited,
   context: Context,
 ): Promise<Execution> {
-  const { tasks, signal } = context;
+  const { tasks, signal, lane, report } = context;
   let isNew = tasks.task === null;
+  let absence: Wait | undefined;
   let isReported = false;
   for (;;) {
-    if (signal.aborted) return leave(remote, store, { directive, workId }, context);
+    if (signal.aborted) {
+      const left = await leave(remote, store, { directive, workId }, context);
+      return absence === undefined || left.ambiguous ? left : { ...left, notBegun: absence.message };
+    }
     try {
       const { now, remainingMs } = tasks.clock();
       const deadlineAt = now + remainingMs;
@@ -118,10 +122,12 @@ async function untilEnded(
       const execution = executionOf(found) ?? interruptedOf(found, context);
       if (execution !== null) return execution;
       // Work that was parked just now is taken next, where a program runs.
-      if (found.state === 'waiting' && !found.isServed && !found.isParked && !isReported) {
-        isReported = true;
-        reportAbsence(directive, context);
-      }
+      const isAbsent = found.state === 'waiting' && !found.isServed && !found.isParked;
+      absence = isAbsent ? absenceOf(lane) : undefined;
+      // Once in an attempt.
+      if (absence !== undefined && !isReported)
+        report('directive.waiting', { call_id: directive.id, lane, ...absence, metadata: {} });
+      isReported ||= isAbsent;
     } catch (error) {
       if (!isRedisAway(error)) throw error;
     }
@@ -129,11 +135,7 @@ async function untilEnded(
   }
 }
 
-/** Reports once in an attempt that no program executes the type. */
-function reportAbsence(directive: Directive, { lane, report }: Context): void {
-  const wait = waitOf(lane, { reason: 'no_program', untilAt: null });
-  report('directive.waiting', { call_id: directive.id, lane, ...wait, metadata: {} });
-}
+const absenceOf = (lane: string) => waitOf(lane, { reason: 'no_program', untilAt: null });
 
 /** null: the attempt was stopped before Redis has answered. A stop must not wait for a Redis that is slow. */
 async function untilStopped<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {

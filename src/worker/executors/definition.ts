@@ -186,6 +186,8 @@ export interface Execution {
    * or of an earlier one.
    */
   forgotten?: 'own' | 'earlier';
+  /** Reason why the call had not begun when it was stopped, for the error of a deadline. Absent: none is known. */
+  notBegun?: string;
   /** The other side could not be reached; nothing was sent. */
   unreached?: boolean;
   /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */

@@ -180,6 +180,27 @@ test('the stop of an attempt waits for no Redis that is silent', async () => {
   expect(await executeStopped(store, { task: 'parked', goesOn: false })).toMatchObject({ unwithdrawn: true });
 });
 
+test('the deadline of work that no program has taken says so', async () => {
+  await opened.store.park('pay', 'unserved', work());
+  const stop = new AbortController();
+  const definition = remoteDefinition(
+    { type: 'pay', schema: {} as never, effect: 'once', leaseMs: 60_000 },
+    opened.store,
+  );
+  const tasks = {
+    task: 'unserved',
+    goesOn: () => false,
+    clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }),
+  };
+  const context = { signal: stop.signal, lane: 'custom.pay', attempt: 1, tasks, report: () => stop.abort() };
+  const directive = { type: 'pay', id: 'work', deadline_ms: HOUR_MS } as unknown as Directive;
+  const execution = await definition.execute(directive, context as unknown as ExecutionContext);
+  expect(execution).toMatchObject({
+    ambiguous: false,
+    notBegun: 'no program executes the directives of the lane custom.pay',
+  });
+});
+
 test('work that is parked after the stop of its attempt is withdrawn, and made anew', async () => {
   const { store } = opened;
   const late = Promise.withResolvers<void>();
