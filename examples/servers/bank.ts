@@ -1,14 +1,17 @@
 /** A small MCP server with a tool that must not run twice: `charge` moves money, `balance` only reads.
- *  Each execution appends a line to the file that the server was started with, before anything else: that is the counter. */
-import { appendFileSync } from 'node:fs';
+ *  Each execution appends a line to the file of its first argument, before anything else: that is the counter. Default: a new file, which
+ *  it names on stderr. */
+import { appendFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
 const SLOW_MS = 1_500;
-const counter = process.argv[2] ?? '';
-if (counter === '') throw new Error('Usage: node bank.ts <file that counts executions>');
+const counter = process.argv[2] ?? join(mkdtempSync(join(tmpdir(), 'bank-')), 'executions.log');
+if (process.argv[2] === undefined) console.error(`Counts executions in ${counter}`);
 
 async function executed(tool: string): Promise<void> {
   appendFileSync(counter, `${tool}\n`);

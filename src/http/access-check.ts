@@ -233,8 +233,10 @@ function settled({ request, rule, refusal }: Asked, admission: CredentialAdmissi
     callers.set(request, 'open');
     return undefined;
   }
-  if (admission.kind === 'refused')
-    return rule === 'public' ? undefined : unauthorized(isOfSession(request) ? 'ended' : admission.reason);
+  if (admission.kind === 'refused') {
+    const { reason, detail = UNAUTHORIZED[isOfSession(request) ? 'ended' : reason] } = admission;
+    return rule === 'public' ? undefined : new DirectiveRefused(problem('unauthorized', { detail }));
+  }
   if (refusal !== undefined) return refusal;
   const { principal, untilAt, source, stays } = admission;
   callers.set(request, {
@@ -262,10 +264,6 @@ const UNAUTHORIZED = {
   wrong: 'The key or token is not known here; or it was revoked, or has expired.',
   ended: 'The session has ended: it expired, was signed out, or its key is no longer valid. Sign in again.',
 };
-
-function unauthorized(reason: keyof typeof UNAUTHORIZED): Error {
-  return new DirectiveRefused(problem('unauthorized', { detail: UNAUTHORIZED[reason] }));
-}
 
 /** With the age of what is known of the keys, less than 3 s after the key has expired; at most 2 s after a revocation that is heard. */
 const CHECK_MS = 500;

@@ -9,12 +9,12 @@ import type { LaterIndex } from '../store/index/later-index.ts';
 import type { GateLooks } from './gate-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { heardIn, type PresentWorker, SILENT_MS } from '../store/catalog/workers.ts';
-import { customLane, isLaneSeen, isWebhookLane, toolLane } from '../store/catalog/route.ts';
+import { customLane, customTypeOf, isLaneSeen, isWebhookLane, toolLane } from '../store/catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 
 export interface LaneListParts {
-  catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers'>;
+  catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers' | 'programs'>;
   lanes: Lanes;
   /** Directives that begin later in each lane. Default: none. */
   later?: Pick<LaterIndex, 'counts'> | undefined;
@@ -91,6 +91,17 @@ async function coolsUntil(lanes: Lanes, name: string): Promise<Pick<ListedLane, 
   return forMs === 0 ? {} : { cools_until: new Date(Date.now() + forMs).toISOString() };
 }
 
+async function programsOf(
+  { programs }: Pick<Catalog, 'programs'>,
+  lane: string,
+): Promise<Pick<ListedLane, 'programs'>> {
+  const type = customTypeOf(lane);
+  const found = type === null ? null : await programs(type);
+  if (found === null) return {};
+  const { askedAt, waiting } = found;
+  return { programs: { asked_at: askedAt === null ? null : new Date(askedAt).toISOString(), waiting } };
+}
+
 interface LookedAt {
   name: string;
   /** Milliseconds since the epoch; 0 = its server is in reach. */
@@ -102,16 +113,17 @@ interface LookedAt {
 }
 
 async function listed(
-  { lanes, gates }: Pick<LaneListParts, 'lanes' | 'gates'>,
+  { catalog, lanes, gates }: Pick<LaneListParts, 'catalog' | 'lanes' | 'gates'>,
   waits: LaneWaits,
   { name, until, serving, workers, later }: LookedAt,
 ): Promise<ListedLane> {
-  const [{ globalConcurrency, ...counts }, wait, oldestAt, cools, inGate] = await Promise.all([
+  const [{ globalConcurrency, ...counts }, wait, oldestAt, cools, inGate, programs] = await Promise.all([
     lanes.counts(name),
     waits.of(name),
     lanes.oldestAt(name),
     coolsUntil(lanes, name),
     gates?.counts(name),
+    programsOf(catalog, name),
   ]);
   // What an engine gives to the worker of its own process has no job.
   const running = workers.reduce((sum, lane) => sum + lane.running, 0);
@@ -122,7 +134,7 @@ async function listed(
   const oldest_at = oldestAt === null ? null : new Date(oldestAt).toISOString();
   const begins = later === 0 ? {} : { later };
   const gated = inGate === undefined || inGate.waiting === 0 ? {} : { gated: inGate.waiting };
-  const more = { ...why, ...begins, ...gated, oldest_at, ...(recent && { recent }), ...cools };
+  const more = { ...why, ...begins, ...gated, oldest_at, ...(recent && { recent }), ...cools, ...programs };
   return {
     name,
     ...counts,

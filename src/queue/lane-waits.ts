@@ -1,9 +1,10 @@
-// The reason why the directives of a lane wait: no worker serves it, its server is unreachable, it is limited, or it is
+// The reason why the directives of a lane wait: no worker or no program serves it, its server is unreachable, it is limited, or it is
 // full. A snapshot for waiting callers; never decides about a directive.
 import type { Catalog } from '../store/catalog/catalog.ts';
 import type { CatalogEntry } from '../store/catalog/tool-catalog.ts';
 import { recent, recentByName } from '../store/catalog/recent.ts';
-import { toolLane } from '../store/catalog/route.ts';
+import type { RemotePrograms } from '../store/catalog/remote-programs.ts';
+import { customTypeOf, toolLane } from '../store/catalog/route.ts';
 import { heardIn, isServed, placesOf, type PresentWorker } from '../store/catalog/workers.ts';
 import { modelLane } from '../contract/model/model-name.ts';
 import type { WaitReason } from '../contract/request/waiting.ts';
@@ -21,6 +22,8 @@ export interface LaneWait {
 /** The known facts of one lane. */
 export interface LaneFacts {
   workers: readonly PresentWorker[];
+  /** Default: its directives need no program beside the workers. */
+  programs?: RemotePrograms | null | undefined;
   /** Default: its server is in reach, as far as known. */
   blocked?: BlockedLane | undefined;
   heldBack: HeldBack | null;
@@ -42,10 +45,12 @@ export const PROBE_MS = 60_000;
 /** null: its directives are taken as they come. */
 export function laneWait(
   lane: string,
-  { workers, blocked, heldBack, load }: LaneFacts,
+  { workers, programs, blocked, heldBack, load }: LaneFacts,
   now: number,
 ): LaneWait | null {
   if (!isServed(lane, workers)) return { reason: 'no_worker', untilAt: null, ...drainedOf(lane, workers) };
+  if (programs && !programs.isServed && programs.waiting > 0)
+    return { reason: 'no_program', untilAt: null, detail: lastAskedText(programs) };
   if (blocked && blocked.untilAt + PROBE_MS > now) return serverDown(blocked, now);
   if (heldBack)
     return heldBack.byRate
@@ -84,6 +89,12 @@ function lastedText(ms: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
 }
 
+function lastAskedText({ askedAt }: RemotePrograms): string {
+  return askedAt === null
+    ? 'none has asked for work in the last day'
+    : `the last one asked for work at ${new Date(askedAt).toISOString()}`;
+}
+
 /** Workers that could serve the lane, and were told not to. */
 function drainedOf(lane: string, workers: readonly PresentWorker[]): { detail?: string } {
   const drained = workers.filter(
@@ -102,7 +113,7 @@ function rateOf({ rate }: HeldBack): { detail?: string } {
 export type LaneWaits = ReturnType<typeof createLaneWaits>;
 
 export interface LaneWaitParts {
-  catalog: Pick<Catalog, 'published' | 'workers'>;
+  catalog: Pick<Catalog, 'published' | 'workers' | 'programs'>;
   lanes: Pick<Lanes, 'load' | 'heldBack'>;
 }
 
@@ -110,13 +121,15 @@ export interface LaneWaitParts {
 export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
   const blocked = recent(() => blockedLanes(catalog));
   const looks = recentByName(async (lane: string): Promise<LaneWait | null> => {
-    const [workers, until, heldBack, load] = await Promise.all([
+    const type = customTypeOf(lane);
+    const [workers, programs, until, heldBack, load] = await Promise.all([
       catalog.workers.known.recheck(),
+      type === null ? null : catalog.programs(type),
       blocked.recheck(),
       lanes.heldBack(lane),
       lanes.load(lane),
     ]);
-    return laneWait(lane, { workers, blocked: until.get(lane), heldBack, load }, Date.now());
+    return laneWait(lane, { workers, programs, blocked: until.get(lane), heldBack, load }, Date.now());
   });
 
   return { of: (lane: string): Promise<LaneWait | null> => looks(lane).recheck() };

@@ -1,4 +1,4 @@
-/** Who is notified of an end, on the page of a request in a real browser: while it waits, delivered, failed.
+/** Who is notified of an end, on the page of a request in a real browser: while it waits, delivered, failed; and why a directive waits.
  *  It must never send to anybody but the receiver of the test. */
 import { expect, test } from 'vitest';
 import type { Locator } from 'playwright-core';
@@ -27,6 +27,7 @@ describeInBrowser('notices on the page of a request', () => {
       redisUrl: redis.url,
       config: {
         mcpServers: {},
+        remote_directives: { score: {} },
         webhooks: { endpoints },
         providers: { scripted: { type: 'scripted' } },
         models: { scripted: 'scripted:any' },
@@ -57,6 +58,17 @@ describeInBrowser('notices on the page of a request', () => {
     await notices.getByRole('link', { name: 'refused' }).click();
     await page.getByRole('heading', { level: 1, name: /webhook_send/ }).waitFor();
     expect(new URL(page.url()).pathname).toMatch(/^\/console\/requests\/webhook\./);
+  });
+
+  test('a directive whose program is not there says so in the head of its page, and its lane in the overview', async () => {
+    const client = createHttpClient({ baseUrl: service.url });
+    await client.submit({ type: 'score', request_id: 'unserved', id: 'work' } as never);
+    await using shown = await browser.open(service.url, '/requests/unserved');
+    const { page } = shown;
+    await page.locator('.request-head').getByText('waits: no program executes').waitFor();
+    await page.goto(`${service.url}/console`);
+    const lane = page.getByRole('row').filter({ hasText: 'custom.score' });
+    await lane.getByText('held up').waitFor();
   });
 
   test('of a run, in the head of its page', async () => {

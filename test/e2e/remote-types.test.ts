@@ -107,7 +107,8 @@ test.skipIf(python === null)(
     release('repeat');
     program = await startProgram();
     const repeated = await client.result('repeated', 'work');
-    expect(resultOf(repeated)).toMatchObject({ ok: true });
+    expect(resultOf(repeated)).toMatchObject({ ok: true, payload: { attempt: 2 } });
+    expect(await client.directive('repeated', 'work')).toMatchObject({ attempts: 2 });
     expect(notes('repeated')).toEqual(['begin', 'begin', 'end']);
     const doubtful = await client.result('doubtful', 'work');
     expect(resultOf(doubtful)).toMatchObject({ ok: false, error: { type: 'outcome_unknown' } });

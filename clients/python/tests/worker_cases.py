@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import signal
+import sys
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
 import httpx
 from pydantic import BaseModel, field_validator
 
-from adjutant_client import AsyncClient, Work, Worker, WorkFailed
+from adjutant_client import AsyncClient, Refused, Work, Worker, WorkFailed
+from adjutant_client import worker as worker_module
 
 Body = Dict[str, Any]
 
@@ -33,9 +36,9 @@ def refused(status: int, code: str = "too_many_open") -> httpx.Response:
 
 
 class Service:
-    """Gives one work, and keeps its ends. `refusals`: answers to the first calls of an operation."""
+    """Gives one work, and keeps its ends. `refusals`: answers to the first calls of an operation; None: its usual one."""
 
-    def __init__(self, lease_ms: int = 60_000, **refusals: List[httpx.Response]) -> None:
+    def __init__(self, lease_ms: int = 60_000, **refusals: List[Optional[httpx.Response]]) -> None:
         self.ends: List[Body] = []
         self.refusals = refusals
         self.hangs_after_begin = False
@@ -50,8 +53,9 @@ class Service:
     async def answer(self, request: httpx.Request) -> httpx.Response:
         operation = request.url.path.split("/")[-1]
         refusals = self.refusals.get(operation, [])
-        if refusals:
-            return refusals.pop(0)
+        refusal = refusals.pop(0) if refusals else None
+        if refusal is not None:
+            return refusal
         if operation == "take":
             work, self._work = self._work, None
             if work is None:
@@ -95,6 +99,52 @@ async def busy_service() -> None:
     assert end["result"]["payload"] == "done", end
 
 
+async def renewed_key() -> None:
+    """Refusals of a key that was accepted before end neither the worker nor its work: it may be renewed, or the service restart."""
+    wrong = [refused(401, "unauthorized"), refused(403, "forbidden"), refused(404, "not_found")]
+    service = Service(take=[None, wrong[0]], hold=[wrong[1]], end=[*wrong])
+    end = await worked(service, done)
+    assert end["result"]["payload"] == "done", end
+
+
+async def revoked_key() -> None:
+    """Without a new key the worker ends after a time."""
+    before, worker_module.REFUSED_FOR_S = worker_module.REFUSED_FOR_S, 0
+    try:
+        await worked(Service(take=[None, *[refused(401, "unauthorized") for _ in range(9)]]), done)
+    except Refused as error:
+        assert error.code == "unauthorized", error
+    else:
+        raise AssertionError("the worker goes on")
+    finally:
+        worker_module.REFUSED_FOR_S = before
+
+
+async def wrong_key_at_start() -> None:
+    """The program of docs/python.md, whose key was never accepted, ends with one line."""
+    body = refused(401, "unauthorized").content
+    head = f"HTTP/1.1 401 Unauthorized\r\ncontent-type: application/problem+json\r\ncontent-length: {len(body)}\r\n\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head.encode() + body)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    page = (Path(__file__).parents[3] / "docs/python.md").read_text(encoding="utf-8")
+    documented = next(block for block in page.split("```") if "worker.serve()" in block)
+    program = documented.replace(":7420", f":{port}")
+    async with server:
+        child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stderr=asyncio.subprocess.PIPE)
+        try:
+            _, errors = await asyncio.wait_for(child.communicate(), 60)
+        finally:
+            if child.returncode is None:
+                child.kill()
+    assert (child.returncode, errors.count(b"\n")) == (1, 1) and b"unauthorized" in errors, errors.decode()
+
+
 async def strange_validator() -> None:
     end = await worked(Service(), done, Strange)
     assert (end["result"]["ok"], end["ambiguous"]) == (False, False), end
@@ -119,7 +169,9 @@ async def refused_failure() -> None:
         end = await worked(Service(end=[refusal]), fails)
         assert (end["result"]["error"]["type"], end["ambiguous"]) == ("network", False), end
         end = await worked(Service(end=[refusal]), done)
-        assert (end["result"]["error"]["type"], end["ambiguous"]) == ("invalid_result", True), end
+        error = end["result"]["error"]
+        assert (error["type"], end["ambiguous"]) == ("invalid_result", True), end
+        assert error["message"].startswith("The service refused the result"), end
 
 
 async def cancels_itself() -> None:
@@ -181,6 +233,9 @@ async def signals_afterwards() -> None:
 
 CASES = (
     busy_service,
+    renewed_key,
+    revoked_key,
+    wrong_key_at_start,
     strange_validator,
     details_without_json,
     refused_failure,
@@ -193,6 +248,7 @@ CASES = (
 async def pass_worker_cases() -> int:
     """Prints each failure; returns their number."""
     failed = 0
+    worker_module.LOG.disabled = True
     for case in CASES:
         try:
             await case()

@@ -29,7 +29,8 @@ export function isSilent({ silent_ms: silentMs = 0 }: ListedWorker): boolean {
 }
 
 export function isStuck({ waits, paused, blocked_until: blocked, waiting }: ListedLane): boolean {
-  return paused || blocked !== null || (waits !== undefined && waiting > 0 && waits.reason !== 'concurrency');
+  if (paused || blocked !== null || waits?.reason === 'no_program') return true;
+  return waits !== undefined && waiting > 0 && waits.reason !== 'concurrency';
 }
 
 /** No more is spent of it today, unless a person lets a call continue. */

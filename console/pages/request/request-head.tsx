@@ -200,7 +200,7 @@ const isToCome = (at: string | undefined, now: number): boolean => at !== undefi
 
 /** Something goes on: what else waits shows it at its own row. */
 function isRunning({ directives }: RequestView): boolean {
-  return directives.some(({ status }) => status === 'running');
+  return directives.some(({ status, waiting }) => status === 'running' && waiting === undefined);
 }
 
 function stateOf(view: RequestView, now: number): string {

@@ -13,6 +13,7 @@ import { SET_KEY, START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { advice, fault, fine, type Finding } from '../doctor/finding.ts';
 import { counted } from '../following/run-lines.ts';
+import { programsText } from '../following/signal-gist.ts';
 import { scheduleFindings } from '../doctor/schedules.ts';
 import { privateRedisLog, privateRedisUrl } from '../../platform/redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -255,12 +256,21 @@ export function roleFindings(
     (lane) => lane.name !== 'run' && lane.waits?.reason === 'no_worker' && hasWork(lane),
   );
   const lanesOf = has('worker') ? unserved.map(({ name }) => laneFinding(name)) : [];
+  const programs = lanes.flatMap((lane) =>
+    lane.programs === undefined ? [] : [programFinding(lane, lane.programs)],
+  );
   return [
     ...(present.length > 0 ? [fine('processes', processText(present))] : []),
     ...(has('engine') ? [] : [advice('engines', 'none works: runs wait for one', startA('engine'))]),
     ...(has('worker') ? [] : [fault('workers', 'none works: every directive waits', startA('worker'))]),
     ...lanesOf,
+    ...programs,
   ];
+}
+
+function programFinding({ name, waits }: ListedLane, programs: NonNullable<ListedLane['programs']>): Finding {
+  const says = `of the lane ${name}: ${programsText(programs)}`;
+  return waits?.reason === 'no_program' ? fault('programs', says, START_A_PROGRAM) : fine('programs', says);
 }
 
 function hasWork({ waiting, delayed, gated = 0, later = 0 }: ListedLane): boolean {
@@ -286,6 +296,9 @@ function processText(present: readonly ListedWorker[]): string {
 function startA(role: string): string {
   return `Start one: \`${ADJUTANT} ${role}\`, or \`${ADJUTANT} up\`.`;
 }
+
+const START_A_PROGRAM =
+  'Start the program that executes the type, such as a Python worker; if one runs, its log says why its calls are refused.';
 
 const SERVE_THE_LANE = `Start a worker that serves it, or see \`${ADJUTANT} workers\`: one may be drained, or have --lanes.`;
 

@@ -6,6 +6,7 @@ import type { DirectiveClient } from '../../contract/directive/directive-client.
 import { type ListedWorker, takesWork } from '../../contract/request/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
+import { programsText } from '../following/signal-gist.ts';
 import { instantText } from '../table.ts';
 import { oneLine, type Paint } from '../terminal.ts';
 import { defaultVerb } from '../options/option-values.ts';
@@ -39,6 +40,11 @@ async function workers({ client, terminal, json }: Invocation): Promise<ExitCode
   const head = ['ID', 'ROLES', 'STATE', 'RUNNING', 'HOST', 'PID', 'VERSION', 'SINCE (UTC)', 'LANES'];
   const rows = listing.workers.map((worker) => workerRow(worker, terminal.paint));
   terminal.rows([head, ...rows]);
+  const { lanes } = await client.lanes();
+  const served = lanes.flatMap(({ name, programs }) =>
+    programs === undefined ? [] : [[name, programsText(programs)]],
+  );
+  if (served.length > 0) terminal.rows([['LANE', 'PROGRAMS'], ...served]);
   for (const role of ['engine', 'worker'])
     if (!listing.workers.some(({ roles }) => roles.includes(role)))
       terminal.err(terminal.paintErr('yellow', `No ${role} works. Start one: \`${ADJUTANT} ${role}\`.`));

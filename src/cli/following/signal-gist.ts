@@ -6,6 +6,7 @@ import type { ModelTurn } from '../../contract/model/model-turn.ts';
 import type { Result } from '../../contract/result.ts';
 import type { DivergedData } from '../../contract/run/foreign-run.ts';
 import type { Signal, SignalType } from '../../contract/signal/signal.ts';
+import type { ListedLane } from '../../contract/request/lane-listing.ts';
 import type { Wait } from '../../contract/request/waiting.ts';
 import { payloadText } from '../commands/payload.ts';
 import { instantText } from '../table.ts';
@@ -177,6 +178,15 @@ export function whyText({ message, reason, since, until }: Wait, now = Date.now(
   const again = until === null ? '' : `, ${word} ${shown(until)}`;
   const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${shown(since)}`;
   return `${oneLine(message, 200)}${from}${again}`;
+}
+
+/** When programs of a remote type last asked for work, and how much waits for one. */
+export function programsText({ asked_at: asked, waiting }: NonNullable<ListedLane['programs']>): string {
+  const last =
+    asked === null
+      ? 'none has asked for work in the last day'
+      : `work was last asked for at ${instantText(asked)}`;
+  return `${last}, ${waiting} waiting`;
 }
 
 export function waitText(wait: Wait): string {

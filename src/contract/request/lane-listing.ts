@@ -42,6 +42,19 @@ export const listedLaneSchema = z.object({
     })
     .optional()
     .describe('Attempts of the last minute, as the workers last reported. Absent: no worker reports.'),
+  programs: z
+    .object({
+      asked_at: instantSchema
+        .nullable()
+        .describe(
+          'Instant (UTC) at which a program last asked for work, by the clock of Redis, to the second; null: none has in the last day.',
+        ),
+      waiting: count.describe('Number of directives in flight that wait for a program to take their work.'),
+    })
+    .optional()
+    .describe(
+      'Programs that execute the remote directive type of the lane. Absent: the type is not remote, or was not used in the last day.',
+    ),
   cools_until: instantSchema
     .optional()
     .describe(

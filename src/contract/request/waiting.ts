@@ -5,7 +5,8 @@ import { instantSchema } from '../identifiers.ts';
 import { plainText } from '../json/plain-text.ts';
 
 /**
- * Reasons why a directive makes no progress. `no_worker`: no process serves the lane. `server_down`: its MCP server or
+ * Reasons why a directive makes no progress. `no_worker`: no process serves the lane. `no_program`: its type is remote, and no program has
+ * asked for its work in the last 30 s. `server_down`: its MCP server or
  * model provider is unreachable. `rate_limited`: that server or provider asked to slow down. `limit_reached`: a
  * configured limit is used up. `concurrency`: the lane has its maximum in flight. `input_required`: its tool asks a
  * person. `worker_lost`: its worker died, and no other one has claimed it yet. `later`: its earliest start lies ahead.
@@ -14,6 +15,7 @@ import { plainText } from '../json/plain-text.ts';
  */
 export const WAIT_REASONS = [
   'no_worker',
+  'no_program',
   'server_down',
   'rate_limited',
   'limit_reached',
@@ -98,6 +100,8 @@ function waitMessage(lane: string, reason: string): string {
   switch (reason as WaitReason) {
     case 'no_worker':
       return lane === 'run' ? 'no engine works' : `no worker serves the lane ${lane}`;
+    case 'no_program':
+      return `no program executes the directives of the lane ${lane}`;
     case 'server_down':
       return `${peerOf(lane)} is down`;
     case 'rate_limited':

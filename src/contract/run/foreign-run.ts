@@ -218,3 +218,29 @@ export type CloseRunBody = z.input<typeof closeRunBodySchema>;
 export type ForeignRunView = z.infer<typeof foreignRunViewSchema>;
 /** Data of `run.diverged`. */
 export type DivergedData = z.infer<typeof divergedDataSchema>;
+
+/** A tool call of a run, as its host sent it. */
+export interface AskedToolCall {
+  readonly run: string;
+  /** Whole name of the tool. */
+  readonly tool: string;
+  /** Names under which hosts may know it. */
+  readonly names: readonly string[];
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly isOnce: boolean;
+  /** Value of the header `adjutant-pass`; null: none. */
+  readonly pass: string | null;
+  readonly allowsRepeat: boolean;
+  /** Trace context of its host; anything other than a W3C trace context counts as none. */
+  readonly traceparent?: unknown;
+}
+
+/** The request of a call, which holds nothing else. */
+export interface ToolTarget {
+  readonly requestId: string;
+  readonly traceparent: string;
+  /** Whether its record would be gone by now if it had ended. */
+  readonly isOld: boolean;
+  /** Another request, for a call that was cancelled and may be made again. */
+  again(): Promise<string>;
+}

@@ -14,6 +14,7 @@ import { truncatedBytes, type WholeResult } from '../../store/request/whole-resu
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { type GateLooks, gateWaits } from '../../queue/gate-waits.ts';
 import type { LaneWaits } from '../../queue/lane-waits.ts';
+import { customTypeOf } from '../../store/catalog/route.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
 import { NO_NOTICES, type ReadNotices } from '../sweep/notice-reader.ts';
 import type { DirectiveRecord } from '../../store/request/records.ts';
@@ -205,8 +206,8 @@ async function presentWaits(
   { directives, gated, now }: { directives: readonly DirectiveRecord[] } & Pick<SeenNow, 'gated' | 'now'>,
 ): Promise<PresentWaits> {
   const stuck = directives.filter(
-    ({ id, waits: known, leaseUntil }) =>
-      known !== null || gated.has(id) || (leaseUntil !== null && leaseUntil <= now),
+    ({ id, lane, waits: known, leaseUntil }) =>
+      known !== null || gated.has(id) || (leaseUntil !== null && (leaseUntil <= now || isCustom(lane))),
   );
   const lanes = new Set(stuck.flatMap(({ lane }) => (lane === null ? [] : [lane])));
   if (waits === undefined) return new Map();
@@ -214,6 +215,11 @@ async function presentWaits(
     [...lanes].map(async (lane) => [lane, await waits.of(lane).catch(() => null)] as const),
   );
   return new Map(found.flatMap(([lane, wait]) => (wait === null ? [] : [[lane, wait] as const])));
+}
+
+/** A worker that has claimed a directive of such a lane may wait for a program. */
+function isCustom(lane: string | null): boolean {
+  return lane !== null && customTypeOf(lane) !== null;
 }
 
 /** The signal that ended the directive; null: it has not ended. Throws where there is no such directive. */

@@ -139,6 +139,8 @@ function waitIn(lane: string, record: DirectiveRecord, { present, gated, now }: 
   if (inGate !== undefined && (known === undefined || known.reason === 'concurrency')) return inGate;
   if (leaseUntil !== null && leaseUntil <= now)
     return { ...lostWait(lane, leaseUntil, known ?? null), sinceAt: leaseUntil };
+  // The worker that has claimed it waits for a program, too.
+  if (record.status === 'running' && known?.reason === 'no_program') return known;
   const again = waits ?? retryOf(record);
   return known !== undefined && known.reason === again?.reason ? known : again;
 }

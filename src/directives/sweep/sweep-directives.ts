@@ -213,7 +213,7 @@ async function expiryError(
     failures: record.failures,
     ...(!isTooLate && mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
   };
-  const why = await serverDownText(parts, record);
+  const why = await absenceText(parts, record);
   const from = dueFrom(record);
   return isTooLate
     ? expiredError((record.begin?.by ?? from) - from, facts, why)
@@ -241,14 +241,15 @@ function reportGivenUp(
   if (task) onTaskGivenUp?.({ requestId, id, lane });
 }
 
-/** Details of a directive that waited for a server to its end: the cause, the number and the time of connection attempts. */
-async function serverDownText(
+/** Details of a directive that waited for a server or a program to its end: the cause, and what was tried. */
+async function absenceText(
   { waits }: DirectiveSweepParts,
   { lane, status }: DirectiveRecord,
 ): Promise<string | undefined> {
   if (lane === null || status === 'running') return undefined;
   const wait = await waits?.of(lane).catch(() => null);
-  return wait?.reason === 'server_down' ? waitOf(lane, wait).message : undefined;
+  const isAbsent = wait?.reason === 'server_down' || wait?.reason === 'no_program';
+  return isAbsent ? waitOf(lane, wait).message : undefined;
 }
 
 function reportExpired(

@@ -28,18 +28,10 @@
 --   y:<id>                     how often a turn or call was tried again under another id
 --   p:<step>                   '<effect> <token> <lease until>'
 -- KEYS[2] results, hash: step -> its end, JSON
+-- @include include-clock.lua
 local STATE, RESULTS = KEYS[1], KEYS[2]
 local MOST_RECENT = 8
 local MOST_HELD = 256
-
-local function now_ms()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-
-local function int(value)
-  return string.format('%.0f', value)
-end
 
 local function get(field)
   return redis.call('HGET', STATE, field) or ''

@@ -1,6 +1,8 @@
 /** The tool calls of runs that other programs lead: which directive a call at the MCP address of a run is.
  *  Waits a moment for the answer that asked for the call, whose note may be under way. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { ServiceUnavailable } from '../../contract/problem.ts';
+import type { AskedToolCall, ToolTarget } from '../../contract/run/foreign-run.ts';
 import { missingScope } from '../../http/access/caller.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { digestOf, normalName } from './model-identity.ts';
@@ -8,32 +10,6 @@ import { markOf, ownerOf, refusalOf } from './owner.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
 import { reportReplay } from './replay-span.ts';
 import type { RunStore } from './run-store.ts';
-
-/** A tool call of a run, as its host sent it. */
-export interface AskedToolCall {
-  readonly run: string;
-  /** Whole name of the tool. */
-  readonly tool: string;
-  /** Names under which hosts may know it. */
-  readonly names: readonly string[];
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly isOnce: boolean;
-  /** Value of the header `adjutant-pass`; null: none. */
-  readonly pass: string | null;
-  readonly allowsRepeat: boolean;
-  /** Trace context of its host; anything other than a W3C trace context counts as none. */
-  readonly traceparent?: unknown;
-}
-
-/** The request of a call, which holds nothing else. */
-export interface ToolTarget {
-  readonly requestId: string;
-  readonly traceparent: string;
-  /** Whether its record would be gone by now if it had ended. */
-  readonly isOld: boolean;
-  /** Another request, for a call that was cancelled and may be made again. */
-  again(): Promise<string>;
-}
 
 export interface ToolCallsParts {
   readonly store: RunStore;
@@ -44,6 +20,9 @@ export interface ToolCallsParts {
 
 const AGAIN_MS = 50;
 const MOST_WAITS = 20;
+/** How long a note is repeated that Redis does not take. */
+const LONGEST_OUTAGE_MS = 60_000;
+const LONGEST_PAUSE_MS = 500;
 
 export function createToolCalls({ store, spans, keptMs }: ToolCallsParts) {
   async function find(asked: AskedToolCall, principal: Principal | null): Promise<ToolTarget> {
@@ -78,6 +57,22 @@ export function createToolCalls({ store, spans, keptMs }: ToolCallsParts) {
     find,
     /** To be called once the answer was written whole: until then an equal `once` call is this one, whichever turn asks for it. */
     given: async (run: string, requestId: string, principal: Principal | null): Promise<void> =>
-      store.given(ownerOf(run, principal), requestId),
+      untilNoted(async () => store.given(ownerOf(run, principal), requestId)),
   };
+}
+
+/**
+ * Its caller has the answer and repeats nothing. Without the note an equal call of a later turn gets the same answer, and is not made.
+ * Short pauses: a note that comes after that later call would count for its answer.
+ */
+async function untilNoted(note: () => Promise<void>): Promise<void> {
+  const endsAt = performance.now() + LONGEST_OUTAGE_MS;
+  for (let pauseMs = AGAIN_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await note();
+    } catch (error) {
+      if (!(error instanceof ServiceUnavailable) || performance.now() >= endsAt) throw error;
+    }
+    await wait(pauseMs, undefined, { ref: false });
+  }
 }

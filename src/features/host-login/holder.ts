@@ -75,6 +75,7 @@ export function createHolders({ keys, persons, lastsMs, now = Date.now }: Holder
       }
       const key = await keys.find(account.id);
       if (key === null || key === 'open' || keySeal(key.digest) !== account.seal) return null;
+      key.used();
       return key.admission.kind === 'admitted' ? key.admission.principal : null;
     },
   };

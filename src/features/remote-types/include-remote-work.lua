@@ -3,27 +3,51 @@
 --
 -- KEYS[1] beginning of the keys of the type, all in one slot:
 --   queue        list of the ids of waiting work, the next one first
+--   asked        string: when a program asked for work last, milliseconds since the epoch; kept for a day
+--   held         sorted set: ids of begun work by the end of its lease, milliseconds since the epoch
+--   served       string: a program executes the type: it has asked within SERVED_MS, or holds work
 --   work:<id>    hash: state (waiting, taken, running, ended, cancelled, lost, absent), token of the taker, until (end of its lease,
---                milliseconds since the epoch), begun (how often it was begun), effect, lease (milliseconds), deadline (milliseconds since
+--                milliseconds since the epoch), begun (how often it was begun), attempt (of its directive, in which it was
+--                parked), effect, lease (milliseconds), deadline (milliseconds since
 --                the epoch), body (JSON), finish (JSON). absent: its directive went on without it, so that a late park has no effect
-local QUEUE = KEYS[1] .. 'queue'
+-- @include include-clock.lua
+local QUEUE, HELD = KEYS[1] .. 'queue', KEYS[1] .. 'held'
+local ASKED, SERVED = KEYS[1] .. 'asked', KEYS[1] .. 'served'
 local MOST_BEGUN = 4
+-- Longer than a program takes to start again.
+local SERVED_MS = 30000
+local ASKED_MS = 86400000
 
 local function key_of(id)
   return KEYS[1] .. 'work:' .. id
 end
 
-local function now_ms()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-
-local function int(value)
-  return string.format('%.0f', value)
-end
-
 local function is_held(state)
   return state == 'taken' or state == 'running'
+end
+
+-- For how long a program is known to execute the type, after a change.
+local function note_served(now)
+  redis.call('ZREMRANGEBYSCORE', HELD, '-inf', int(now))
+  local last = redis.call('ZRANGE', HELD, -1, -1, 'WITHSCORES')
+  local held = tonumber(last[2] or '0') - now
+  local left = math.max(held, tonumber(redis.call('GET', ASKED) or '0') + SERVED_MS - now)
+  if held > 0 then
+    redis.call('PEXPIRE', HELD, int(held))
+  end
+  if left > 0 then
+    redis.call('SET', SERVED, '1', 'PX', int(left))
+  else
+    redis.call('DEL', SERVED)
+  end
+end
+
+-- A program asks for work. Many ask every second: one of them is noted.
+local function note_asked(now)
+  if redis.call('PTTL', ASKED) < ASKED_MS - 1000 then
+    redis.call('SET', ASKED, int(now), 'PX', ASKED_MS)
+    note_served(now)
+  end
 end
 
 -- The queue is kept as long as the work in it that is kept longest.

@@ -5,6 +5,7 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { errorResult, normalizeResult } from '../../contract/result.ts';
 import { partedContext } from '../../contract/directive/custom-directive.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
+import { type Wait, waitOf } from '../../contract/request/waiting.ts';
 import type { RepeatPolicy } from '../../contract/directive/work-directive.ts';
 import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { randomHex } from '../../platform/telemetry/random-pool.ts';
@@ -97,10 +98,15 @@ async function untilEnded(
   { directive, workId, watch }: Awaited,
   context: Context,
 ): Promise<Execution> {
-  const { tasks, signal } = context;
+  const { tasks, signal, lane, report } = context;
   let isNew = tasks.task === null;
+  let absence: Wait | undefined;
+  let isReported = false;
   for (;;) {
-    if (signal.aborted) return leave(remote, store, { directive, workId }, context);
+    if (signal.aborted) {
+      const left = await leave(remote, store, { directive, workId }, context);
+      return absence === undefined || left.ambiguous ? left : { ...left, notBegun: absence.message };
+    }
     try {
       const { now, remainingMs } = tasks.clock();
       const deadlineAt = now + remainingMs;
@@ -113,14 +119,23 @@ async function untilEnded(
         continue;
       }
       isNew = false;
-      const execution = executionOf(found);
+      const execution = executionOf(found) ?? interruptedOf(found, context);
       if (execution !== null) return execution;
+      // Work that was parked just now is taken next, where a program runs.
+      const isAbsent = found.state === 'waiting' && !found.isServed && !found.isParked;
+      absence = isAbsent ? absenceOf(lane) : undefined;
+      // Once in an attempt.
+      if (absence !== undefined && !isReported)
+        report('directive.waiting', { call_id: directive.id, lane, ...absence, metadata: {} });
+      isReported ||= isAbsent;
     } catch (error) {
       if (!isRedisAway(error)) throw error;
     }
     await watch.changed(READ_EVERY_MS, signal);
   }
 }
+
+const absenceOf = (lane: string) => waitOf(lane, { reason: 'no_program', untilAt: null });
 
 /** null: the attempt was stopped before Redis has answered. A stop must not wait for a Redis that is slow. */
 async function untilStopped<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | null> {
@@ -161,12 +176,11 @@ function parkedOf(
     directive,
     tenant,
     effect,
-    attempt,
     idempotency_key: idempotencyKey,
     traceparent,
     tool_context: toolContext,
   };
-  return { effect, leaseMs, deadlineAt, body };
+  return { effect, leaseMs, deadlineAt, attempt, body };
 }
 
 /** null: it has not ended. */
@@ -189,6 +203,12 @@ function executionOf({ state, finish, begun }: WorkState): Execution | null {
     case 'absent':
       return { ...doubtful(0), forgotten: 'earlier' };
   }
+}
+
+/** null: as many programs died as attempts were made before this one. Else the next attempt waits for the same work. */
+function interruptedOf({ state, begun, attempt }: WorkState, { attempt: own }: Context): Execution | null {
+  const died = state === 'running' ? begun - 1 : begun;
+  return own < attempt + died ? { ...doubtful(begun), resumable: true, isExecuted: true } : null;
 }
 
 function endedWith(finish: string, begun: number): Execution {

@@ -18,5 +18,7 @@ elseif state ~= 'running' then
 end
 redis.call('HSET', key, 'state', 'ended', 'finish', ARGV[5])
 redis.call('HDEL', key, 'body')
+redis.call('ZREM', HELD, ARGV[1])
+note_served(now_ms())
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return { 'recorded' }

@@ -16,5 +16,9 @@ elseif state == 'taken' then
   redis.call('HINCRBY', key, 'begun', 1)
 end
 local lease = tonumber(redis.call('HGET', key, 'lease'))
-redis.call('HSET', key, 'state', 'running', 'until', int(now_ms() + lease))
+local now = now_ms()
+local until_at = int(now + lease)
+redis.call('HSET', key, 'state', 'running', 'until', until_at)
+redis.call('ZADD', HELD, until_at, ARGV[1])
+note_served(now)
 return { 'held' }

@@ -3,9 +3,10 @@
 -- @include include-remote-work.lua
 --
 -- ARGV[1] id   ARGV[2] deadline, milliseconds since the epoch   ARGV[3] how long the work is kept after it, milliseconds
--- ARGV[4] channel   ARGV[5] message   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] body
+-- ARGV[4] channel   ARGV[5] message   ARGV[6] effect   ARGV[7] lease, milliseconds   ARGV[8] body   ARGV[9] attempt
 -- Without ARGV[4] nothing is parked.
--- Returns { 'state', state, 'finish', JSON, 'begun', how often, 'parked', 1: this call has parked it }; 'absent': there is no such work.
+-- Returns { 'state', state, 'finish', JSON, 'begun', how often, 'attempt', in which it was parked, 'parked', 1: this call has parked it,
+--   'served', 1: a program executes the type }; 'absent': there is no such work.
 local id = ARGV[1]
 local key = key_of(id)
 local state = settled(id)
@@ -17,7 +18,8 @@ if not state and not ARGV[4] then
   state = 'absent'
 elseif not state then
   state = left > 0 and 'waiting' or 'cancelled'
-  redis.call('HSET', key, 'state', state, 'token', '', 'begun', 0, 'effect', ARGV[6], 'lease', ARGV[7], 'deadline', ARGV[2])
+  redis.call('HSET', key, 'state', state, 'token', '', 'begun', 0, 'effect', ARGV[6], 'lease', ARGV[7], 'deadline', ARGV[2],
+    'attempt', ARGV[9])
   redis.call('PEXPIRE', key, kept)
   if state == 'waiting' then
     redis.call('HSET', key, 'body', ARGV[8])
@@ -26,5 +28,6 @@ elseif not state then
     parked = 1
   end
 end
-local record = redis.call('HMGET', key, 'finish', 'begun')
-return { 'state', state, 'finish', record[1] or '', 'begun', record[2], 'parked', parked }
+local record = redis.call('HMGET', key, 'finish', 'begun', 'attempt')
+return { 'state', state, 'finish', record[1] or '', 'begun', record[2], 'attempt', record[3] or '0', 'parked', parked,
+  'served', redis.call('EXISTS', SERVED) }

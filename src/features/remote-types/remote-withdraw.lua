@@ -11,6 +11,8 @@ if not state then
   return { 'state', 'absent', 'begun', 0 }
 elseif state == 'waiting' or is_held(state) then
   redis.call('LREM', QUEUE, 1, ARGV[1])
+  redis.call('ZREM', HELD, ARGV[1])
+  note_served(now_ms())
   redis.call('HSET', key, 'state', 'cancelled')
 end
 redis.call('HDEL', key, 'body', 'finish')

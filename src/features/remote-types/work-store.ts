@@ -14,7 +14,9 @@ export interface ParkedWork {
   readonly leaseMs: number;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly deadlineAt: number;
-  /** Members that the program gets. */
+  /** Number of the attempt of its directive. */
+  readonly attempt: number;
+  /** Further members that the program gets. */
   readonly body: object;
 }
 
@@ -25,8 +27,12 @@ export interface WorkState {
   readonly finish: string;
   /** How often it was begun. */
   readonly begun: number;
+  /** Number of the attempt in which it was parked. */
+  readonly attempt: number;
   /** Whether this call has parked it. */
   readonly isParked: boolean;
+  /** Whether a program executes the type: it has asked for work of late, or holds some. */
+  readonly isServed: boolean;
 }
 
 /** Work that a program has taken. */
@@ -77,16 +83,18 @@ export function createWorkStore(
       state: reply.text('state') as WorkState['state'],
       finish: reply.text('finish'),
       begun: reply.number('begun'),
+      attempt: reply.number('attempt'),
       isParked: reply.flag('parked'),
+      isServed: reply.flag('served'),
     };
   }
 
   return {
     /** Parks the work; the same id again finds what became of it. */
     async park(type: string, workId: string, work: ParkedWork): Promise<WorkState> {
-      const { effect, leaseMs, deadlineAt, body } = work;
+      const { effect, leaseMs, deadlineAt, attempt, body } = work;
       const kept = [Math.ceil(deadlineAt), KEPT_MS];
-      return stateOf(type, [workId, ...kept, channel, type, effect, leaseMs, JSON.stringify(body)]);
+      return stateOf(type, [workId, ...kept, channel, type, effect, leaseMs, JSON.stringify(body), attempt]);
     },
     /** Work that is absent stays absent, so that the caller can decide from it. `deadlineAt`: as in `ParkedWork`. */
     read: async (type: string, workId: string, deadlineAt: number): Promise<WorkState> =>
@@ -94,13 +102,16 @@ export function createWorkStore(
     /** null: no work of the type waits. */
     async take(type: string): Promise<TakenRecord | null> {
       const token = randomHex(16);
-      const reply = namedIn(await run('remote-take', [keys.remoteType(type)], [token, BEGIN_MS]));
+      const takeNext = async () =>
+        namedIn(await run('remote-take', [keys.remoteType(type)], [token, BEGIN_MS]));
+      let reply = await takeNext();
+      while (reply.flag('more')) reply = await takeNext();
       const workId = reply.text('id');
       if (workId === '') return null;
       const body: unknown = JSON.parse(reply.text('body'));
       const read = isObject(body) ? body : {};
-      const remaining_ms = reply.number('remaining');
-      return { workId, token, leaseMs: reply.number('lease'), body: { ...read, remaining_ms } };
+      const [remaining_ms, attempt] = [reply.number('remaining'), reply.number('attempt')];
+      return { workId, token, leaseMs: reply.number('lease'), body: { ...read, attempt, remaining_ms } };
     },
     async hold(type: string, workId: string, token: string): Promise<'held' | 'cancelled' | 'lost'> {
       const [state] = await run('remote-hold', [keys.remoteType(type)], [workId, token]);

@@ -13,7 +13,8 @@ export type Admission =
   /** No key is required. */
   | { readonly kind: 'open' }
   | { readonly kind: 'admitted'; readonly principal: Principal }
-  | { readonly kind: 'refused'; readonly reason: 'missing' | 'wrong' };
+  /** `detail`: for a person. Default: that of the reason. */
+  | { readonly kind: 'refused'; readonly reason: 'missing' | 'wrong'; readonly detail?: string };
 
 export interface Gate {
   /** `authorization`: the header. Waits only when what is known is too old; rejects when Redis does not answer then. */
@@ -108,11 +109,11 @@ export function createGate(options: GateOptions, { digestOf, sameDigest }: Compa
     if (id === ENVIRONMENT_KEY)
       return adminKey === null
         ? null
-        : { digest: adminDigest, admission: { kind: 'admitted', principal: ADMIN } };
+        : { digest: adminDigest, admission: { kind: 'admitted', principal: ADMIN }, used: () => {} };
     const record = known.find(id);
     if (record === undefined || hasExpired(record, now())) return null;
-    onUse(record.id);
-    return { digest: record.digest, admission: { kind: 'admitted', principal: principalOf(record) } };
+    const used = (): void => onUse(record.id);
+    return { digest: record.digest, admission: { kind: 'admitted', principal: principalOf(record) }, used };
   }
 
   const sessionKeys: SessionKeys = {

@@ -39,8 +39,15 @@ export interface SessionKeys {
   /** null: it has not the form of a token, or tokens do not count. */
   admitToken(text: string): Promise<VerifiedToken | null> | null;
   /** The valid key with this id; null: none. Resolves to `open` where no key is required. */
-  find(id: string): Promise<{ readonly digest: string; readonly admission: Admission } | 'open' | null>;
+  find(id: string): Promise<FoundKey | 'open' | null>;
   hasKeys(): Promise<boolean>;
+}
+
+export interface FoundKey {
+  readonly digest: string;
+  readonly admission: Admission;
+  /** Notes that the key was used. To be called once it is proved that the caller represents it: an id alone is public. */
+  readonly used: () => void;
 }
 
 const WRONG: Admission = { kind: 'refused', reason: 'wrong' };
@@ -67,7 +74,7 @@ export function createSessions({ keys, persons, records, audit, now = Date.now }
     const key = session === null ? null : await keys.find(session.keyId);
     if (key === 'open') return key;
     if (session === null || session.claims !== null || key === null) return null;
-    return { session, admission: key.admission, member: sessionMember(session, key.digest) };
+    return { session, ...key, member: sessionMember(session, key.digest) };
   }
 
   async function add(session: SessionText, digest: string, owner: Principal, latestAt = Infinity) {
@@ -99,7 +106,9 @@ export function createSessions({ keys, persons, records, audit, now = Date.now }
       if (found === 'open') return { kind: 'open' };
       if (found === null) return WRONG;
       const untilAt = await records.untilAt(found.session.keyId, found.member);
-      return untilAt === null ? WRONG : { ...found.admission, untilAt };
+      if (untilAt === null) return WRONG;
+      found.used?.();
+      return { ...found.admission, untilAt };
     },
     async close(text) {
       const found = await known(text);
@@ -118,4 +127,6 @@ interface Known {
   readonly session: SessionText;
   readonly admission: SessionAdmission;
   readonly member: string;
+  /** Absent: the session represents a person. */
+  readonly used?: FoundKey['used'];
 }

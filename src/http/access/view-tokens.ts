@@ -9,7 +9,7 @@ import { ROUTES } from '../../contract/operations/routes.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import { currentCaller } from './caller.ts';
 import type { Admission } from './gate.ts';
-import type { SessionKeys } from './sessions.ts';
+import type { FoundKey, SessionKeys } from './sessions.ts';
 
 /** The place of a request: its route, and the id in its path as it was sent. */
 export interface ViewPlace {
@@ -31,7 +31,11 @@ const TOKEN = new RegExp(
 );
 const KEY_ID = /^[0-9a-f]{12}$/;
 
-const WRONG: Admission = { kind: 'refused', reason: 'wrong' };
+const refused = (detail: string): Admission => ({ kind: 'refused', reason: 'wrong', detail });
+const EXPIRED = refused('The view token has expired: make another one with the key.');
+const WRONG = refused(
+  'The view token does not fit: it reads one request as it is, with its signals, its directives and their payloads, while its key is valid.',
+);
 
 /** Routes of one request that a token reads. */
 const VIEWED: ReadonlySet<string> = new Set(
@@ -54,12 +58,12 @@ export function createViewTokens({ keys, secret, now = Date.now }: ViewTokenOpti
   }
 
   /** Reader that the key is at present; null: none. */
-  async function readerOf(keyId: string): Promise<{ digest: string; admission: Admission } | null> {
+  async function readerOf(keyId: string): Promise<FoundKey | null> {
     const key = await keys.find(keyId);
     if (key === null || key === 'open' || key.admission.kind !== 'admitted') return null;
     const { principal } = key.admission;
     const scopes = new Set(principal.scopes.has('read') ? ['read'] : []);
-    return { digest: key.digest, admission: { kind: 'admitted', principal: { ...principal, scopes } } };
+    return { ...key, admission: { kind: 'admitted', principal: { ...principal, scopes } } };
   }
 
   return {
@@ -82,8 +86,10 @@ export function createViewTokens({ keys, secret, now = Date.now }: ViewTokenOpti
       const { keyId = '', until = '', requestId: own = '', mac = '' } = TOKEN.exec(token)?.groups ?? {};
       const reader = await readerOf(keyId);
       const isSigned = reader !== null && isSame(mac, await macOf(`${keyId}.${until}.${own}`, reader.digest));
-      if (!isSigned || Number(until) <= now()) return WRONG;
+      if (!isSigned) return WRONG;
+      if (Number(until) <= now()) return EXPIRED;
       if (!VIEWED.has(route) || own !== requestId) return WRONG;
+      reader.used();
       // A stream goes on past the end of its token, as long as the key may read.
       return { ...reader.admission, stays: async () => (await readerOf(keyId))?.admission ?? WRONG };
     },

@@ -9,6 +9,7 @@ import { type AddedAgents, agentTools, knownAgents } from './known-agents.ts';
 import { knownModels } from './known-models.ts';
 import { createModelCatalog } from './model-catalog.ts';
 import { recent, type Recent, type Renewable } from './recent.ts';
+import { createRemotePrograms } from './remote-programs.ts';
 import type { KnownServers } from './route.ts';
 import { type CatalogEntry, createToolCatalog, type ToolCatalog } from './tool-catalog.ts';
 import { toolDescriber } from './tool-descriptions.ts';
@@ -44,6 +45,8 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     agents: knownAgents(published.agents, configured.agents, configured.added ?? null),
     /** The processes that are there. */
     workers: createWorkers(connection, keys),
+    /** The programs that execute remote directive types. */
+    programs: createRemotePrograms(connection, keys),
     /** The tools that an agent may use. */
     toolsOf: agentTools(published.tools),
     /** The description of a tool for a model. */

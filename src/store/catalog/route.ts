@@ -95,6 +95,11 @@ export function customLane(type: string): string {
   return `${CUSTOM_LANE}${type}`;
 }
 
+/** The custom directive type of a lane; null: it is of another kind. */
+export function customTypeOf(lane: string): string | null {
+  return lane.startsWith(CUSTOM_LANE) ? lane.slice(CUSTOM_LANE.length) : null;
+}
+
 /** The lane of deliveries to an endpoint; null: to addresses that callers gave. */
 export function webhookLane(endpoint: string | null): string {
   return endpoint === null ? CALLERS_LANE : `${WEBHOOK_LANE}${endpoint}`;

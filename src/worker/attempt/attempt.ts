@@ -215,7 +215,12 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };
   const outcome = outcomeOf(facts);
   measureAttempt(parts, claimed, { execution, outcome, durationMs });
-  const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
+  const isNumbered = seen || execution.isExecuted === true;
+  const recorded = await recordInAnyCase(parts, claimed, outcome, {
+    ...execution,
+    metadata,
+    seen: isNumbered,
+  });
   await pauseLane(parts, claimed.lane, lanePauseMs(facts, outcome));
   const story = { begunAt, endedAt, called: stopped === null, execution, repeatPolicy, stop };
   reportAttempt(parts, claimed, { ...story, outcome, recorded });

@@ -125,7 +125,7 @@ function stopped(
     case 'cancelled':
       return ended(cancelledError(cancelReason, mayHaveRun));
     case 'deadline':
-      return ended(deadlineExceededError(deadlineOf(directive), unknown));
+      return ended(deadlineExceededError(deadlineOf(directive), unknown, execution.notBegun));
     case 'shutdown':
       return mayHaveRun && execution.resumable !== true
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))

@@ -170,6 +170,8 @@ export interface Execution {
   ambiguous?: boolean;
   /** The call goes on at the other side and is written down: the next attempt asks for its end. */
   resumable?: boolean;
+  /** The other side has executed it, though without an end: the attempt keeps its number where it is released. */
+  isExecuted?: true;
   /** Pause before the attempt that asks for the end of the call, milliseconds. Default: none. */
   againMs?: number;
   /** A call of an earlier attempt is known not to have happened: it is made anew, and no failure is counted. */
@@ -184,6 +186,8 @@ export interface Execution {
    * or of an earlier one.
    */
   forgotten?: 'own' | 'earlier';
+  /** Reason why the call had not begun when it was stopped, for the error of a deadline. Absent: none is known. */
+  notBegun?: string;
   /** The other side could not be reached; nothing was sent. */
   unreached?: boolean;
   /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */

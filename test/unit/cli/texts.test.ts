@@ -472,13 +472,27 @@ describe('the findings', () => {
     const waits = { reason: 'no_worker', until: null, message: 'nobody' };
     const lane = (name: string, waiting: number) => ({ name, waits, waiting, delayed: 0 }) as ListedLane;
     // The last one is left over from a removed provider.
-    const lanes = [lane('run', 1), lane('tool.a', 1), lane('llm.gone', 0)];
+    const absent = { waits: { ...waits, reason: 'no_program' }, programs: { asked_at: null, waiting: 2 } };
+    const remote = [
+      { ...lane('custom.a', 0), ...absent },
+      {
+        ...lane('custom.b', 0),
+        waits: undefined,
+        programs: { asked_at: '2026-01-02T03:04:05.000Z', waiting: 0 },
+      },
+    ] as ListedLane[];
+    const lanes = [lane('run', 1), lane('tool.a', 1), lane('llm.gone', 0), ...remote];
+    const programs = [
+      'programs false of the lane custom.a: none has asked for work in the last day, 2 waiting',
+      'programs true of the lane custom.b: work was last asked for at 2026-01-02 03:04:05, 0 waiting',
+    ];
     const said = (present: ListedWorker[] | null) =>
       roleFindings(present, lanes).map(({ subject, ok, says }) => `${subject} ${ok} ${says}`);
     expect(said([process('api')])).toEqual([
       'processes true 1 with api, 0 with engine, 0 with worker',
       'engines true none works: runs wait for one',
       'workers false none works: every directive waits',
+      ...programs,
     ]);
     expect(
       said([
@@ -489,6 +503,7 @@ describe('the findings', () => {
     ).toEqual([
       'processes true 2 with api, 1 with engine, 1 with worker; 1 drained; 1 stopping',
       'workers false none takes work of the lane tool.a',
+      ...programs,
     ]);
     expect(said(null)).toEqual([]);
   });

@@ -23,6 +23,7 @@ function partsOf(jobs: number, workers: readonly PresentWorker[]): LaneListParts
         models: { read: async () => ({ blockedUntil: new Map() }) },
       },
       workers: { known: { recheck: async () => workers, current: async () => workers } },
+      programs: async () => null,
     },
     lanes: {
       counts: async () => ({ ...COUNTS, active: jobs }),

@@ -59,6 +59,18 @@ test('a lane whose workers are drained has no worker, and that is why', () => {
   });
 });
 
+test('a remote type with work and without a program waits for one, before anything else but a worker', () => {
+  const load = { waiting: 3, active: 2, globalConcurrency: 2 };
+  const absent = { isServed: false, askedAt: NOW, waiting: 1 };
+  expect(why({ load, programs: absent })).toMatchObject({
+    reason: 'no_program',
+    detail: `the last one asked for work at ${new Date(NOW).toISOString()}`,
+  });
+  expect(why({ workers: [], programs: absent })).toMatchObject({ reason: 'no_worker' });
+  for (const programs of [null, { ...absent, isServed: true }, { ...absent, waiting: 0 }])
+    expect(why({ load, programs })).toMatchObject({ reason: 'concurrency' });
+});
+
 test('a server that is left alone is tried again at a known instant, and after it at any moment', () => {
   const blocked = (untilAt: number) => why({ blocked: { untilAt } });
   expect(blocked(NOW + 1)).toEqual({ reason: 'server_down', untilAt: NOW + 1 });

@@ -46,7 +46,7 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 """Each follower has a connection of its own."""
 
 Steps = Generator[Union[Call, Pause], Optional[Answer], T]
-"""What a method does: it yields calls and pauses, gets answers or `Unavailable`, and returns its result."""
+"""Steps of a method: it yields calls and pauses, gets answers or `Unavailable`, and returns its result."""
 
 
 def path(*parts: str, **query: Any) -> str:

@@ -1,4 +1,4 @@
-"""What each method does, as steps: the same for the blocking and the asynchronous client."""
+"""The steps of each method: the same for the blocking and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -285,12 +285,4 @@ def hold_work(held: Mapping[str, Any]) -> Steps[HeldWork]:
 
 
 def end_work(held: Mapping[str, Any], end: Mapping[str, Any]) -> Steps[EndedWork]:
-    """Waits out an outage: the end is known here alone."""
-    reconnection = Reconnection()
-    while True:
-        try:
-            return (yield from ask(Call("POST", path("work", "end"), {**held, **end}), _ENDED))
-        except AdjutantError as error:
-            if not is_passing(error):
-                raise
-            yield reconnection.next(error)
+    return (yield from ask(Call("POST", path("work", "end"), {**held, **end}), _ENDED))

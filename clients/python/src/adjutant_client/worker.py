@@ -22,6 +22,8 @@ D = TypeVar("D")
 
 LOG = logging.getLogger("adjutant_client.worker")
 LONGEST_TYPE = 128
+REFUSED_FOR_S = 300
+"""How long a key or a type may be refused that the service has accepted before."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,32 @@ class Work(Generic[D]):
 Handler = Callable[[Work[Any]], Awaitable[Any]]
 
 
+class _Access:
+    """Decides whether calls are made again that the service refused for their key or type, or did not answer.
+
+    A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`.
+    """
+
+    def __init__(self) -> None:
+        self._was_given = False
+        self._lost_at: Optional[float] = None
+
+    def succeeded(self) -> None:
+        self._was_given = True
+        self._lost_at = None
+
+    def may_return(self, error: AdjutantError) -> bool:
+        """Whether a call that failed is made again. Logs the first failure after a success."""
+        is_refused = isinstance(error, Refused) and error.status in (401, 403, 404)
+        if not is_passing(error) and not (is_refused and self._was_given):
+            return False
+        now = time.monotonic()
+        if self._lost_at is None:
+            self._lost_at = now
+            LOG.warning("The service refuses calls of this program, or does not answer; they are made again: %s", _text_of(error))
+        return not is_refused or now - self._lost_at < REFUSED_FOR_S
+
+
 class Worker:
     """Executes directive types that the configuration of the service names under `remote_directives`.
 
@@ -59,6 +87,7 @@ class Worker:
         self._drain = drain
         self._handlers: Dict[str, Handler] = {}
         self._models: Dict[str, Optional[Type[BaseModel]]] = {}
+        self._access = _Access()
         self._stopping = asyncio.Event()
         self._running: Set[asyncio.Task[None]] = set()
 
@@ -80,8 +109,24 @@ class Worker:
         """Takes no more work. `run` returns when what is running has ended."""
         self._stopping.set()
 
+    def serve(self) -> None:
+        """Runs a program that is only a worker: executes work until SIGTERM or SIGINT, then closes the client.
+
+        Where the key or a type is refused, as `run` says, it prints one line and ends the program with the exit code 1.
+        """
+
+        async def serve() -> None:
+            async with self._client:
+                await self.run()
+
+        try:
+            asyncio.run(serve())
+        except Refused as error:
+            raise SystemExit(f"The service refuses this program ({error.code}): {error}") from None
+
     async def run(self, *, signals: bool = True) -> None:
-        """Executes work until `stop`. Raises `Refused` where the key or a type is refused.
+        """Executes work until `stop`. Raises `Refused` where the key or a type is refused: at once before the first success, and after 5
+        minutes of refusals later, as a key may be renewed meanwhile.
 
         `signals`: SIGTERM and SIGINT stop it, and a second SIGINT ends the program without waiting for its work. Their handlers are those of
         before when it returns.
@@ -137,8 +182,9 @@ class Worker:
             try:
                 work = (await self._client._do(operations.take_work(names))).work
                 reconnection.succeeded()
+                self._access.succeeded()
             except AdjutantError as error:
-                if not is_passing(error):
+                if not self._access.may_return(error):
                     raise
                 places.release()
                 await asyncio.sleep(reconnection.next(error).seconds)
@@ -196,9 +242,10 @@ class Worker:
             asked_at = time.monotonic()
             try:
                 state = (await self._client._do(operations.hold_work(held))).state
+                self._access.succeeded()
                 return asked_at + lease if state == "held" else None
             except AdjutantError as error:
-                if not is_passing(error):
+                if not self._access.may_return(error):
                     raise
                 await asyncio.sleep(reconnection.next(error).seconds)
 
@@ -230,7 +277,7 @@ class Worker:
         """Sends an end. Where the service refuses it for its size or its form, a short one that says as much about the effect."""
         try:
             json_bytes(end)
-            await self._client._do(operations.end_work(held, end))
+            await self._send_end(held, end)
             return
         except Refused as error:
             why = f"The service refused the result: {error}"
@@ -244,7 +291,20 @@ class Worker:
             message = f"{str(failure['message'])[: operations.LONGEST_ERROR // 2]} ({why[: operations.LONGEST_ERROR // 4]})"
             again = WorkFailed(type, message, retryable=bool(failure["retryable"]))
             short = _failed(again.error, end["ambiguous"])
-        await self._client._do(operations.end_work(held, short))
+        await self._send_end(held, short)
+
+    async def _send_end(self, held: Mapping[str, Any], end: Mapping[str, Any]) -> None:
+        """Makes the call again after an outage: no other process knows the end."""
+        reconnection = Reconnection()
+        while True:
+            try:
+                await self._client._do(operations.end_work(held, end))
+                self._access.succeeded()
+                return
+            except AdjutantError as error:
+                if not self._access.may_return(error):
+                    raise
+                await asyncio.sleep(reconnection.next(error).seconds)
 
     async def _handle(self, taken: TakenWork) -> Dict[str, Any]:
         try:

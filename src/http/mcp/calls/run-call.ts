@@ -4,10 +4,12 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import type { DirectiveClient } from '../../../contract/directive/directive-client.ts';
 import { errorEnvelope } from '../../../contract/error-envelope.ts';
 import {
+  type AskedToolCall,
   PASS_HEADER,
   REPEAT_HEADER,
   RUN_DIRECTIVE_ID,
   RUN_HEADER,
+  type ToolTarget,
 } from '../../../contract/run/foreign-run.ts';
 import { isTerminalSignal } from '../../../contract/signal/signal.ts';
 import { headerOf, traceparentOf, whenWritten } from '../host.ts';
@@ -20,24 +22,7 @@ import { failure, type Place } from './tool-answer.ts';
 /** The tool calls in the records of runs, on behalf of the caller of now. */
 export interface CallsOfRuns {
   /** Finds the directive of a call. Throws `DirectiveRefused`. */
-  find(call: {
-    readonly run: string;
-    readonly tool: string;
-    readonly names: readonly string[];
-    readonly arguments: Readonly<Record<string, unknown>>;
-    readonly isOnce: boolean;
-    readonly pass: string | null;
-    readonly allowsRepeat: boolean;
-    /** Trace context of the host; anything other than a W3C trace context counts as none. */
-    readonly traceparent?: unknown;
-  }): Promise<{
-    readonly requestId: string;
-    readonly traceparent: string;
-    /** Whether its record would be gone by now if it had ended. */
-    readonly isOld: boolean;
-    /** Another request, for a call that was cancelled and may be made again. */
-    again(): Promise<string>;
-  }>;
+  find(call: AskedToolCall): Promise<ToolTarget>;
   /** Notes that the answer of a call was given whole: until then a later turn that asks for an equal `once` call gets this one. */
   given(run: string, requestId: string): Promise<void>;
 }

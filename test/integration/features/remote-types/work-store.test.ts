@@ -12,6 +12,7 @@ import { createSubscriptions } from '../../../../src/store/log/subscriptions.ts'
 import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
 import type { Execution, ExecutionContext } from '../../../../src/worker/executors/definition.ts';
 import { keySpace } from '../../../../src/store/keys.ts';
+import { prepareScripts } from '../../../../src/store/scripts.ts';
 import { eachTest, useRedis } from '../../../support/shared.ts';
 import { uniquePrefix } from '../../../support/journal.ts';
 
@@ -41,7 +42,8 @@ const work = (more: Partial<ParkedWork> = {}): ParkedWork => ({
   effect: 'once',
   leaseMs: 60_000,
   deadlineAt: inHours(1),
-  body: { attempt: 1 },
+  attempt: 1,
+  body: {},
   ...more,
 });
 
@@ -70,6 +72,38 @@ test('a park that comes late revives no work', async () => {
     state: 'cancelled',
   });
   expect(await store.take('pay')).toBeNull();
+});
+
+test('a take examines at most 256 works, and the next one goes on with the others', async () => {
+  const { store, connection, keyOf } = opened;
+  const run = prepareScripts(connection);
+  const gone = Array.from({ length: 600 }, (_, at) => `overdue-${at}`);
+  await connection.rpush(keyOf('queue'), ...gone);
+  await store.park('pay', 'due', work());
+  const take = async () => run('remote-take', [keyOf('')], ['token', 10_000]);
+  expect(await take()).toEqual(['more', 1]);
+  expect(await connection.llen(keyOf('queue'))).toBe(601 - 256);
+  expect(await store.take('pay')).toMatchObject({ workId: 'due' });
+  expect(await store.take('pay')).toBeNull();
+});
+
+test('a type is served while a program holds its work, and no longer than it asks after the end of that', async () => {
+  const { store, connection, keyOf } = opened;
+  const servedMs = async () => connection.pttl(keyOf('served'));
+  const [one, other] = [
+    await begin('one', { leaseMs: 2 * HOUR_MS }),
+    await begin('other', { leaseMs: HOUR_MS }),
+  ];
+  expect(await servedMs()).toBeGreaterThan(HOUR_MS);
+  await store.end('pay', 'one', one, '{"result":{}}');
+  expect(await servedMs()).toBeLessThanOrEqual(HOUR_MS);
+  expect(await servedMs()).toBeGreaterThan(HOUR_MS / 2);
+  await store.end('pay', 'other', other, '{"result":{}}');
+  expect(await servedMs()).toBeLessThanOrEqual(30_000);
+  await store.park('pay', 'third', work());
+  expect(await store.read('pay', 'third', inHours(1))).toMatchObject({ state: 'waiting', isServed: true });
+  await connection.del(keyOf('served'));
+  expect(await store.read('pay', 'third', inHours(1))).toMatchObject({ isServed: false });
 });
 
 test('work that waits again is kept in the queue beside work with a nearer deadline', async () => {
@@ -144,6 +178,27 @@ test('the stop of an attempt waits for no Redis that is silent', async () => {
   const store = { ...opened.store, read: silent, withdraw: silent };
   expect(await executeStopped(store, { task: 'parked', goesOn: true })).toMatchObject({ resumable: true });
   expect(await executeStopped(store, { task: 'parked', goesOn: false })).toMatchObject({ unwithdrawn: true });
+});
+
+test('the deadline of work that no program has taken says so', async () => {
+  await opened.store.park('pay', 'unserved', work());
+  const stop = new AbortController();
+  const definition = remoteDefinition(
+    { type: 'pay', schema: {} as never, effect: 'once', leaseMs: 60_000 },
+    opened.store,
+  );
+  const tasks = {
+    task: 'unserved',
+    goesOn: () => false,
+    clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }),
+  };
+  const context = { signal: stop.signal, lane: 'custom.pay', attempt: 1, tasks, report: () => stop.abort() };
+  const directive = { type: 'pay', id: 'work', deadline_ms: HOUR_MS } as unknown as Directive;
+  const execution = await definition.execute(directive, context as unknown as ExecutionContext);
+  expect(execution).toMatchObject({
+    ambiguous: false,
+    notBegun: 'no program executes the directives of the lane custom.pay',
+  });
 });
 
 test('work that is parked after the stop of its attempt is withdrawn, and made anew', async () => {

@@ -13,7 +13,10 @@ const redis = useRedis();
 const service = shared(async () =>
   startService({
     redisUrl: redis.url,
-    config: { remote_directives: { pay: {}, tally: { effect: 'idempotent' } }, tenants: { acme: {} } },
+    config: {
+      remote_directives: { pay: {}, tally: { effect: 'idempotent' }, audit: {} },
+      tenants: { acme: {} },
+    },
     environment: { ADJUTANT_ADMIN_KEY: ADMIN },
   }),
 );
@@ -60,6 +63,33 @@ test('an end counts from the holder of begun work alone, and once', async () => 
   const other = { ...end, result: { ...RESULT, payload: 'other' } };
   expect(await send('end', other)).toEqual([200, { state: 'recorded' }]);
   expect(await endOf('counted')).toEqual(RESULT);
+});
+
+test('a directive that no program takes says so, until one asks', async () => {
+  const client = createHttpClient({ baseUrl: service.url, apiKey: ADMIN });
+  const laneOf = async () => (await client.lanes()).lanes.find(({ name }) => name === 'custom.audit');
+  await submit('audit', 'unserved');
+  const read = async () => client.directive('unserved', 'work');
+  await expect.poll(read, { timeout: 60_000 }).toMatchObject({
+    status: 'running',
+    waiting: {
+      reason: 'no_program',
+      message:
+        'no program executes the directives of the lane custom.audit: none has asked for work in the last day',
+    },
+  });
+  expect(await laneOf()).toMatchObject({
+    waits: { reason: 'no_program' },
+    programs: { asked_at: null, waiting: 1 },
+  });
+  const said = async () => (await client.page('unserved')).signals.map(({ type }) => type);
+  await expect.poll(said, { timeout: 60_000 }).toContain('directive.waiting');
+  await take('audit');
+  const after = await laneOf();
+  expect(after).toMatchObject({ programs: { asked_at: expect.any(String), waiting: 0 } });
+  expect(after).not.toHaveProperty('waits');
+  expect(await read()).not.toHaveProperty('waiting');
+  await client.close();
 });
 
 test('work that was cancelled does not begin, and its end has no effect', async () => {

@@ -16,13 +16,17 @@ const KEY: Principal = {
 const ROUTE = '/v1/requests/:request_id/signals';
 
 function scene() {
-  const state = { now: 1_000, digest: 'digest', isRevoked: false };
+  const state = { now: 1_000, digest: 'digest', isRevoked: false, uses: 0 };
   const tokens = createViewTokens({
     keys: {
       find: async (id) =>
         state.isRevoked || id !== KEY.id
           ? null
-          : { digest: state.digest, admission: { kind: 'admitted', principal: KEY } },
+          : {
+              digest: state.digest,
+              admission: { kind: 'admitted', principal: KEY },
+              used: () => (state.uses += 1),
+            },
     },
     secret: async () => 'secret',
     now: () => state.now,
@@ -55,6 +59,22 @@ test('reads its request alone, with the scope read and the tenant of its key', a
   );
   // A log line keeps the id of the key, and nothing that would admit.
   expect(withoutKeys(`got ${token}`)).toBe('got adj_a1b2c3d4e5f6_[REDACTED].6000.run.1');
+});
+
+test('its key counts as used, and its end is named, only where its signature is right', async () => {
+  const { state, tokens, mint } = scene();
+  const { token } = await mint(KEY, 'run.1');
+  const detailOf = async (text: string) =>
+    (await tokens.admit(text, { route: ROUTE, requestId: 'run.1' })) as { detail?: string };
+  const forged = token.replace('.6000.', '.5999.');
+  expect((await detailOf(forged)).detail).toMatch(/^The view token does not fit/);
+  state.now = 6_000;
+  expect((await detailOf(forged)).detail).toMatch(/^The view token does not fit/);
+  expect((await detailOf(token)).detail).toMatch(/^The view token has expired/);
+  expect(state.uses).toBe(0);
+  state.now = 1_000;
+  await detailOf(token);
+  expect(state.uses).toBe(1);
 });
 
 test('ends at its time, while an open stream goes on until the key is revoked or replaced', async () => {

@@ -37,7 +37,7 @@ interface Given extends Partial<Omit<OutcomeFacts, 'execution'>> {
   pauseScope?: 'lane' | 'directive';
   unsent?: true;
   untaken?: true;
-  task?: Pick<Execution, 'resumable' | 'forgotten'>;
+  task?: Pick<Execution, 'resumable' | 'forgotten' | 'notBegun'>;
 }
 
 function outcome(given: Given): Outcome {
@@ -143,6 +143,11 @@ describe('an attempt that was stopped', () => {
     expect(endError(outcome(given)).details).toEqual({ reason: 'changed my mind' });
     const inDoubt = outcome({ ...given, repeatPolicy: 'once', ambiguous: true });
     expect(endError(inDoubt).details).toEqual({ reason: 'changed my mind', outcome: 'unknown' });
+  });
+
+  test('at its deadline says why its call had not begun', () => {
+    const decided = outcome({ error: TIMEOUT, stop: 'deadline', task: { notBegun: 'no program' } });
+    expect(endError(decided).message).toMatch(/deadline: no program$/);
   });
 
   test.each(STOPPED)('%s, repeat policy %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
