@@ -5,7 +5,7 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { Audit } from '../../http/access/audit.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
-import { accountOf } from '../../store/request/envelope.ts';
+import { accountOf, type Actor } from '../../store/request/envelope.ts';
 import type { PersonalLogins } from './logins.ts';
 import { loginUrl } from './pages.ts';
 
@@ -17,9 +17,14 @@ export interface OwnLoginsOptions {
   readonly caller: () => Principal | null;
 }
 
+/** The principal as the caller of directives. */
+export function actorOfPrincipal({ id: key, issuer }: Principal): Actor {
+  return issuer === undefined ? { key } : { key, issuer };
+}
+
 /** Name of the place of a principal's logins. */
-export function accountOfPrincipal({ tenant, id: key, issuer }: Principal): string {
-  return accountOf(tenant, issuer === undefined ? { key } : { key, issuer });
+export function accountOfPrincipal(principal: Principal): string {
+  return accountOf(principal.tenant, actorOfPrincipal(principal));
 }
 
 /** `options` null: no server has logins of callers. */

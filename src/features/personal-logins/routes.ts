@@ -4,7 +4,7 @@ import type { ApiFeature } from '../../http/api.ts';
 import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
 import { PAGE_HEADERS } from '../host-login/page.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
-import { CALLBACK, type LoginPages } from './login.ts';
+import type { LoginPages } from './login.ts';
 import { endPage, PATH } from './pages.ts';
 
 const BUSY = 'Too many callers log in at once: try again in a minute.';
@@ -19,10 +19,10 @@ export function loginRoutes(pages: LoginPages): ApiFeature {
           { parseAs: 'string' },
           (_request, body, done) => done(null, body),
         );
-        route(scope, pages, 'GET', CALLBACK, pages.finish);
         route(scope, pages, 'GET', `${PATH}/:server`, pages.show);
         route(scope, pages, 'POST', `${PATH}/:server`, pages.act);
         route(scope, pages, 'GET', `${PATH}/:server/issuer`, pages.toIssuer);
+        route(scope, pages, 'GET', `${PATH}/:server/callback`, pages.finish);
       });
     },
   };
