@@ -16,6 +16,7 @@ import type { AccessKey } from '../contract/access/access.ts';
 import type { PersonalLoginClient } from '../contract/access/personal-login.ts';
 import { createKeyRecords } from '../http/access/key-records.ts';
 import { currentCaller } from '../http/access/caller.ts';
+import { PERSON_MARK, TOKEN_MARK } from '../http/access/principal.ts';
 import type { ClientOf } from '../http/access/callers-client.ts';
 import type { ApiFeature } from '../http/api.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
@@ -55,13 +56,16 @@ export function personalLoginsOn(connection: RedisConnection, config: Config): P
     throw new ConfigError('environment', [{ path: 'ADJUTANT_TOKEN_KEY', message }], { fix });
   }
   const { jwt, oidc, personal_logins: rules } = config.access;
-  const issuers = [jwt, oidc].flatMap((source) => (source === undefined ? [] : [source.issuer]));
+  const issuers = {
+    ...(jwt === undefined ? {} : { [TOKEN_MARK]: jwt.issuer }),
+    ...(oidc === undefined ? {} : { [PERSON_MARK]: oidc.issuer }),
+  };
   const confirm = confirmations(connection, config.durability);
   const { find: findKey } = createKeyRecords(connection, keySpace(config.prefix), confirm);
   return createPersonalLogins(
     new Map(names.map((name) => [name, httpServerWithAuth(name, config)])),
     storeOf,
-    { findKey, issuers: new Set(issuers), personMs: rules?.person_login_ms ?? 0 },
+    { findKey, issuers, personMs: rules?.person_login_ms ?? 0 },
   );
 }
 

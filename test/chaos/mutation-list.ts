@@ -241,6 +241,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'same-account': 'if (!isSame || !isOfServer)',
     'same-server': 'const isOfServer = server !== undefined;',
     'caller-counts': '',
+    'only-administrators': '',
     'key-counts': 'return true;',
     'login-answers-login': '',
     'redrive-acts-for': '',

@@ -108,7 +108,12 @@ export const CALLS = {
   'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
   'keys.viewToken': { method: 'POST', path: `${REQUEST}/token`, scope: 'read', content: 'small' },
   'keys.logins': { method: 'GET', path: '/v1/logins', scope: 'submit' },
-  'keys.forgetLogin': { method: 'DELETE', path: '/v1/logins/:server_name', scope: 'submit' },
+  'keys.forgetLogin': {
+    method: 'DELETE',
+    path: '/v1/logins/:server_name',
+    scope: 'submit',
+    content: 'query',
+  },
 } as const satisfies Record<string, Route>;
 
 /** Routes with a handler of their own: they wait, stream, choose a status, or have no method of a client. */

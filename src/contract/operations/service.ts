@@ -6,7 +6,11 @@ import {
   createKeyBodySchema,
   keyListingSchema,
 } from '../access/access.ts';
-import { forgottenLoginSchema, personalLoginListingSchema } from '../access/personal-login.ts';
+import {
+  forgetLoginQuerySchema,
+  forgottenLoginSchema,
+  personalLoginListingSchema,
+} from '../access/personal-login.ts';
 import { agentListingSchema } from '../run/agent-listing.ts';
 import { putAgentBodySchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
 import {
@@ -293,7 +297,9 @@ export const SERVICE_OPERATIONS = {
   'keys.forgetLogin': {
     tag: 'access',
     summary: 'Remove the login of the caller at an MCP server',
-    description: 'Calls that need it ask for a new login.',
+    description:
+      'Calls that need it ask for a new login. An administrator removes that of another caller, as of a person who was locked out at the issuer.',
+    query: forgetLoginQuerySchema,
     answer: forgottenLoginSchema,
     problems: [404],
   },

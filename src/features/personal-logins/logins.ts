@@ -2,6 +2,7 @@
 // Must never read the login of another account than the one that is named, nor let one outlive the key of its caller.
 import { ENVIRONMENT_KEY } from '../../http/access/gate.ts';
 import { endOfKey, type KeyRecord } from '../../http/access/key-records.ts';
+import { PERSON_MARK, TOKEN_MARK } from '../../http/access/principal.ts';
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../../mcp/server-options.ts';
 import { isOver, misfitOf } from '../../mcp/oauth/login.ts';
 import { type LoginStore, type StoredLogin, unlessUnreadable } from '../../mcp/oauth/login-store.ts';
@@ -20,8 +21,8 @@ export interface LoginPlace {
 export interface CallerRules {
   /** null: there is no such key. */
   readonly findKey: (id: string) => Promise<KeyRecord | null>;
-  /** Issuers of `access.jwt` and `access.oidc`. */
-  readonly issuers: ReadonlySet<string>;
+  /** Issuers that vouch for callers, by the first characters of the ids of these callers. */
+  readonly issuers: Readonly<Record<string, string>>;
   /** Lifetime of a login of a caller whom an issuer vouches for, milliseconds. */
   readonly personMs: number;
 }
@@ -31,6 +32,8 @@ export interface PersonalLogins {
   readonly storeOf: (account: string) => LoginStore;
   /** null: none, or one that cannot be used. */
   read(place: LoginPlace): Promise<StoredLogin | null>;
+  /** The caller with an id of the audit log; null: no issuer vouches for it. */
+  callerWith(id: string): Actor | null;
   /** Why no call acts for the caller any more, as the end of a sentence; null: calls do. */
   callerFault(tenant: string, caller: Actor): Promise<string | null>;
   /** When a login that is stored now ends, milliseconds since the epoch; null: never. */
@@ -57,9 +60,17 @@ export function createPersonalLogins(
       const hasEnded = login.refreshToken === null && isOver(login, now());
       return hasEnded || misfitOf(login, url, auth) !== null ? null : stored;
     },
+    callerWith(key) {
+      const mark = [TOKEN_MARK, PERSON_MARK].find((each) => key.startsWith(each));
+      if (mark === undefined) return { key };
+      const issuer = issuers[mark];
+      return issuer === undefined ? null : { key, issuer };
+    },
     async callerFault(tenant, { key, issuer }) {
       if (issuer !== undefined)
-        return issuers.has(issuer) ? null : `the issuer of its caller, ${issuer}, is not configured any more`;
+        return Object.values(issuers).includes(issuer)
+          ? null
+          : `the issuer of its caller, ${issuer}, is not configured any more`;
       if (key === ENVIRONMENT_KEY) return null;
       const end = endOfKey(await findKey(key), tenant, now());
       return end === null ? null : `the key of its caller ${end}`;

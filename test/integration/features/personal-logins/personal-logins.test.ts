@@ -103,6 +103,11 @@ async function scene() {
     ada,
     bob,
     person,
+    /** The operations on keys and logins, of a new key. */
+    keyWith: async (rights: object) => {
+      const { key } = await keys.create({ name: 'some', ...rights } as never);
+      return createAccessClient({ baseUrl: base, apiKey: key });
+    },
     /** A caller with a token of an issuer, and no key. */
     carol: async (claims: object = {}, account = CAROL) =>
       personWith(await issuer.token({ scope: SCOPES.join(' '), ...claims }), 'jwt:carol', account),
@@ -476,7 +481,7 @@ describe('a server that is called with the logins of its callers', () => {
   });
 
   test('a login ends with the key of its caller, and with the time of a person, renewed or not', async () => {
-    const { person, carol, logIn, keptMs, storeFor } = at;
+    const { person, carol, logIn, keptMs, storeFor, keyWith } = at;
     const HOUR_MS = 3_600_000;
     const expires_at = new Date(Date.now() + HOUR_MS).toISOString();
     const brief = await person('brief', 'brief@example.org', { expires_at });
@@ -497,6 +502,21 @@ describe('a server that is called with the logins of its callers', () => {
     await logIn(await carol());
     const hers = accountOf('default', { key: 'jwt:carol', issuer: 'https://issuer.example' });
     within(await keptMs(hers), 30 * 24 * HOUR_MS);
+    // An administrator of her tenant locks her out at once, and no one else does.
+    const [may, mayNot, elsewhere] = await Promise.all(
+      [
+        { scopes: ['admin', 'submit'] },
+        { scopes: ['submit', 'decide'] },
+        { scopes: ['admin', 'submit'], tenant: 'acme' },
+      ].map(keyWith),
+    );
+    const whose = { caller: 'jwt:carol' };
+    await expect(mayNot?.forgetLogin('crm', whose)).rejects.toMatchObject({ problem: { code: 'forbidden' } });
+    expect(await elsewhere?.forgetLogin('crm', whose)).toMatchObject({ forgotten: false });
+    expect(await may?.forgetLogin('crm', { caller: 'oidc:carol' })).toMatchObject({ forgotten: false });
+    expect(await keptMs(hers)).toBeGreaterThan(0);
+    expect(await may?.forgetLogin('crm', whose)).toMatchObject({ forgotten: true });
+    expect(await keptMs(hers)).toBe(0);
   });
 
   test('work of a revoked key uses no login, nor does a key that is revoked during its login store one', async () => {
