@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '58f2b130e321a593feb4f6a8bc8ff301fd6c4a4a28365eaa0c70584d530697da';
+export const CONTRACT_SHA256 = 'fa65348fddde1321875487408c4885fb862773962b128a80852b63c8cab7eaf9';

@@ -92,6 +92,7 @@ export const CALLS = {
     forOperators: true,
   },
   agents: { method: 'GET', path: '/v1/agents', scope: 'read', ofTenant: true },
+  'runtimeAgents.list': { method: 'GET', path: '/v1/runtime-agents', scope: 'admin', ofTenant: true },
   'runtimeAgents.get': { method: 'GET', path: AGENT, scope: 'admin', ofTenant: true },
   'runtimeAgents.put': { method: 'PUT', path: AGENT, scope: 'admin', content: 'list', ofTenant: true },
   'runtimeAgents.remove': { method: 'DELETE', path: AGENT, scope: 'admin', content: 'query', ofTenant: true },

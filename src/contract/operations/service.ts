@@ -12,7 +12,7 @@ import {
   personalLoginListingSchema,
 } from '../access/personal-login.ts';
 import { agentListingSchema } from '../run/agent-listing.ts';
-import { putAgentBodySchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
+import { putAgentBodySchema, runtimeAgentListingSchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
 import {
   putPolicyBodySchema,
   runtimePolicyListingSchema,
@@ -123,6 +123,13 @@ export const SERVICE_OPERATIONS = {
     tag: 'service',
     summary: 'The agents that runs can use',
     answer: ['agent-listing', agentListingSchema],
+  },
+  'runtimeAgents.list': {
+    tag: 'service',
+    summary: 'The agents that the tenant has added at runtime',
+    description: 'Refused with 404 where the section `runtime_agents` is not enabled.',
+    answer: ['runtime-agent-listing', runtimeAgentListingSchema],
+    problems: [404],
   },
   'runtimeAgents.get': {
     tag: 'service',
