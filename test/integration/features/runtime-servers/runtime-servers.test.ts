@@ -215,10 +215,15 @@ describe('a server that a tenant adds at runtime', () => {
     const put = async (name: string, path: string) =>
       globex.servers.put(name, { server: { url: `${url}/${path}` } }).then(
         () => 'done',
-        (error: { problem?: { code?: string } }) => error.problem?.code,
+        ({ problem }: { problem?: { code?: string; detail?: string } }) => {
+          if (problem?.code === 'version_conflict') details.push(problem.detail ?? '');
+          return problem?.code;
+        },
       );
+    const details: string[] = [];
     const both = await Promise.all([put('one', 'a'), put('one', 'b')]);
     expect(both.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['done', 'version_conflict']);
+    expect(details).toEqual([expect.stringMatching(/"one" has the version \d+: read it/)]);
     expect([await put('two', ''), await put('__proto__', ''), await put('four', '')]).toEqual([
       'done',
       'done',
