@@ -265,7 +265,7 @@ describe('a payment whose outcome stayed unknown', () => {
     payments.books(true);
     const connection = connectRedis(redis.url, 'commands');
     const dead = createDeadLetterIndex(connection, keySpace(service.prefix));
-    const entries = await dead.page(DEFAULT_TENANT, 0, 1_000);
+    const { entries } = await dead.page(DEFAULT_TENANT, 'oldest', null, 1_000);
     expect((await press('listed')).body.outcome).toBe('happened');
     expect(await deadLetters('listed')).toEqual([]);
     for (const entry of entries.filter(({ requestId }) => requestId === 'listed')) await dead.add(entry);
