@@ -7,14 +7,14 @@ import { LOGIN_MS } from '../../http/access/login-seal.ts';
 import type { OidcLogin } from '../../http/access/oidc.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { ApiReply, ApiRequest } from '../../http/app.ts';
-import { isSameOrigin, loginCookie } from '../../http/session-cookie.ts';
+import { isSameOrigin, loginCookie, secretIn } from '../../http/session-cookie.ts';
 import { challengeOf } from '../../mcp/oauth/challenge.ts';
 import { beginLogin, finishLogin, type KeptLogin } from '../../mcp/oauth/interactive-login.ts';
 import type { Login } from '../../mcp/oauth/login.ts';
 import { loginFailureOf } from '../../mcp/oauth/login-failure.ts';
 import type { Seal } from '../../mcp/oauth/seal.ts';
 import type { Account, Holders } from '../host-login/holder.ts';
-import { PAGE_HEADERS } from '../host-login/page.ts';
+import { answer } from '../host-login/page.ts';
 import type { HostRecords } from '../host-login/records.ts';
 import { accountOfPrincipal, actorOfPrincipal } from './own-logins.ts';
 import type { LoginPlace, PersonalLogins, PersonalServer } from './logins.ts';
@@ -23,7 +23,7 @@ import { confirmPage, endPage, loginUrl, onwardPage, PATH, type ShownServer, sig
 export interface LoginParts {
   readonly publicUrl: string;
   readonly logins: PersonalLogins;
-  readonly records: Pick<HostRecords, 'put' | 'get' | 'remove' | 'within'>;
+  readonly records: Pick<HostRecords, 'put' | 'get' | 'remove' | 'isSpare'>;
   readonly holders: Holders;
   readonly seal: Seal;
   readonly audit: Pick<Audit, 'note'>;
@@ -70,7 +70,7 @@ export function createLoginPages(parts: LoginParts) {
   const redirectUrlOf = (server: string): string => `${loginUrl(publicUrl, server)}/callback`;
 
   async function signedIn(request: ApiRequest): Promise<SignedIn | null> {
-    const secret = cookieOf(request, name);
+    const secret = secretIn(request, name);
     const text = secret === null ? null : await records.get('person', secret);
     const principal = text === null ? null : await holders.principalOf(text);
     if (secret === null || principal === null) return null;
@@ -237,20 +237,13 @@ export function createLoginPages(parts: LoginParts) {
     async fromIssuer(returnTo: string, principal: Principal): Promise<string | null> {
       return RETURN.test(returnTo) ? signIn(holders.ofPerson(principal)) : null;
     },
-    /** Addresses are counted in 4,096 groups: a stranger may have any number of them. */
-    isSpare: async (address: string): Promise<boolean> =>
-      (await records.within(`login:${digestOf(address).slice(0, 3)}`, MOST_OF_ADDRESS, MINUTE_MS)) &&
-      records.within('login', MOST_IN_MINUTE, MINUTE_MS),
+    isSpare: async (address: string): Promise<boolean> => records.isSpare('login', address, MOST_IN_MINUTE),
   };
 }
 
 const KEY_ENDED = 'The key or token that you have signed in with counts no longer.';
 const NO_SERVER = 'No server of this name asks callers for logins.';
-const MINUTE_MS = 60_000;
-/** Over all processes. */
-const MOST_IN_MINUTE = 300;
-/** The same for one address: its flood leaves capacity for others. Behind a proxy that `http.trusted_proxies` does not name, all callers have one address. */
-const MOST_OF_ADDRESS = 150;
+const MOST_IN_MINUTE = { all: 300, address: 150 };
 
 /** A text that a page of this browser holds, and no other page can. */
 function proofOf({ secret }: SignedIn, { name }: PersonalServer): string {
@@ -259,14 +252,4 @@ function proofOf({ secret }: SignedIn, { name }: PersonalServer): string {
 
 function isProven(given: string | null, person: SignedIn, server: PersonalServer): boolean {
   return given !== null && /^[0-9a-f]{64}$/.test(given) && sameDigest(given, proofOf(person, server));
-}
-
-function cookieOf({ headers: { cookie = '' } }: ApiRequest, name: string): string | null {
-  const pairs = cookie.split(';', 64).map((each) => each.trim());
-  const value = pairs.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
-  return SECRET.test(value) ? value : null;
-}
-
-function answer(reply: ApiReply, html: string, status = 200): ApiReply {
-  return reply.code(status).headers(PAGE_HEADERS).serializer(String).send(html);
 }
