@@ -556,6 +556,18 @@ describe('a server that is called with the logins of its callers', () => {
     expect(await labels('dan@example.org')).toEqual([]);
   });
 
+  test('a call that waits for the login of a key ends once the key is revoked', async () => {
+    const { person, admin, revoke } = at;
+    const eve = await person('eve', 'eve@example.org');
+    const called = await eve.call('e1');
+    const directive = async () => (await admin.request(called.request_id))?.directives[0];
+    await eventually(async () => (await directive())?.inputs?.[0]?.mode).toBe('url');
+    await revoke(eve);
+    await eventually(async () => (await directive())?.status).toBe('failed');
+    const end = await admin.result(called.request_id, called.id);
+    expect(JSON.stringify(end?.data)).toContain('the key of its caller is revoked');
+  });
+
   test('behind TLS the cookie of a person belongs to this host alone', async () => {
     const { bob, behindTls } = at;
     await using api = await behindTls();
