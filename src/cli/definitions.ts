@@ -8,7 +8,7 @@ import { examples } from './examples.ts';
 import { EXIT, usage } from './failure.ts';
 import type { CommandLine, Invocation } from './invocation.ts';
 import { instantText } from './table.ts';
-import { oneLine } from './terminal.ts';
+import { oneLine, plainJson } from './terminal.ts';
 
 /** Members of every view of a definition. */
 export interface ShownDefinition {
@@ -20,8 +20,9 @@ export interface ShownDefinition {
 }
 
 export interface DefinitionVerbs<View extends ShownDefinition> {
-  /** Word for one of them. */
+  /** Word for one of them, with its article: `a policy`. */
   readonly noun: string;
+  readonly plural: string;
   /** Section of the configuration that holds them by name, where a file is a whole configuration. */
   readonly section: string;
   /** Meaning of its removal. */
@@ -38,33 +39,28 @@ export interface DefinitionVerbs<View extends ShownDefinition> {
     query: { readonly version?: string },
     options: OfTenant,
   ) => Promise<View>;
-  readonly list: (client: Invocation['client'], options: OfTenant) => Promise<readonly Versioned[]>;
+  readonly list: (client: Invocation['client'], options: OfTenant) => Promise<readonly View[]>;
   readonly head: readonly string[];
   readonly row: (shown: View) => string[];
 }
 
-interface Versioned {
-  readonly name: string;
-  readonly version?: string | undefined;
-}
-
 const VERSION = 'the version that is replaced; default: the present one';
-export const CHANGED_TENANT = 'of another tenant: for administrators of the tenant default';
+const CHANGED_TENANT = 'of another tenant: for administrators of the tenant default';
 
 interface Given extends OfTenant {
   readonly version?: string;
 }
 
-/** Adds `add` and `remove` to a verb. */
+/** Adds `add`, `remove` and `list` to a verb. */
 export function addDefinitionVerbs<View extends ShownDefinition>(
   command: Command,
   withClient: CommandLine['withClient'],
   verbs: DefinitionVerbs<View>,
 ): void {
-  const { noun, section } = verbs;
+  const { noun, section, plural } = verbs;
   const add = command
     .command('add <name> <file>')
-    .description(`add or replace a ${noun} of your tenant while the service runs (admin)`)
+    .description(`add or replace ${noun} of your tenant while the service runs (admin)`)
     .option('--version <number>', VERSION)
     .option('--tenant <name>', CHANGED_TENANT);
   examples(add, [`${command.name()} add ${EXAMPLES[section] ?? 'a a.json'}`]);
@@ -82,7 +78,7 @@ export function addDefinitionVerbs<View extends ShownDefinition>(
   );
   command
     .command('remove <name>')
-    .description(`remove a ${noun} that was added at runtime; ${verbs.removal} (admin)`)
+    .description(`remove ${noun} that was added at runtime; ${verbs.removal} (admin)`)
     .option('--version <number>', 'refuse to remove another version; default: any')
     .option('--tenant <name>', CHANGED_TENANT)
     .action(async (name: string, { version, tenant }: Given) =>
@@ -90,6 +86,18 @@ export function addDefinitionVerbs<View extends ShownDefinition>(
         const query = version === undefined ? {} : { version };
         const removed = await verbs.remove(client, name, query, { tenant });
         terminal.out(json ? JSON.stringify(removed) : `${removed.name} is removed`);
+        return EXIT.done;
+      }),
+    );
+  command
+    .command('list')
+    .description(`list the ${plural} that your tenant has added at runtime (admin)`)
+    .option('--tenant <name>', CHANGED_TENANT)
+    .action(async (options: OfTenant) =>
+      withClient(async ({ client, terminal, json }) => {
+        const listed = await verbs.list(client, options);
+        if (json) for (const each of listed) terminal.out(plainJson(each));
+        else terminal.rows([[...verbs.head], ...listed.map(verbs.row)]);
         return EXIT.done;
       }),
     );
@@ -123,7 +131,7 @@ export async function definitionIn(
   { noun, section, name }: DefinitionFile,
 ): Promise<Record<string, unknown>> {
   const text = await readFile(file, 'utf8').catch(() => {
-    throw usage(`${oneLine(file, 200)} cannot be read.`, `Name a file with the JSON of one ${noun}.`);
+    throw usage(`${oneLine(file, 200)} cannot be read.`, `Name a file with the JSON of ${noun}.`);
   });
   const value = parsed(text);
   const whole = isObject(value) ? value[section] : undefined;
@@ -135,10 +143,7 @@ export async function definitionIn(
         ? whole[name]
         : undefined;
   if (isObject(found)) return found;
-  throw usage(
-    `${oneLine(file, 200)} holds no definition of a ${noun}.`,
-    `Write the JSON of one ${noun} into it.`,
-  );
+  throw usage(`${oneLine(file, 200)} holds no definition of ${noun}.`, `Write the JSON of ${noun} into it.`);
 }
 
 /** undefined: no JSON. */

@@ -168,6 +168,16 @@ const personalLoginsSchema = z.strictObject({
         'A call without a login ends as `auth` when its caller has not logged in after this time. Its deadline does not pass meanwhile.',
       unit: 'ms',
     }),
+  person_login_ms: z
+    .int()
+    .min(60_000)
+    .max(90 * DAY_MS)
+    .default(30 * DAY_MS)
+    .register(notes, {
+      description:
+        'Lifetime of a login that a caller of `access.jwt` or `access.oidc` has stored; one locked out at the issuer keeps it until its end. That of a key ends with the key.',
+      unit: 'ms',
+    }),
 });
 
 export const accessSections = {

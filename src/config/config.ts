@@ -167,20 +167,12 @@ function requireOneRedis(redisUrl: string | undefined, source: string): void {
   throw new ConfigError(source, [{ path: 'signals.stream', message }]);
 }
 
-/** The last part of the address at which logins of callers end; the page of a server has its name there. */
-const CALLBACK_NAME = 'callback';
-
 /** Throws `ConfigError` where callers could not be asked for their logins. */
 function requirePersonalLogins(
   { mcpServers, access }: Pick<Config, 'mcpServers' | 'access'>,
   source: string,
 ): void {
-  const names = [...mcpServers].flatMap(([name, server]) => (isPersonal(server) ? [name] : []));
-  if (names.includes(CALLBACK_NAME)) {
-    const message = 'has logins of callers, whose pages have the address of this name: choose another name';
-    throw new ConfigError(source, [{ path: `mcpServers.${CALLBACK_NAME}`, message }]);
-  }
-  const [name] = names;
+  const [name] = [...mcpServers].flatMap(([each, server]) => (isPersonal(server) ? [each] : []));
   if (name === undefined || access.personal_logins !== undefined) return;
   const message = 'needs access.personal_logins, whose pages ask callers for their logins';
   throw new ConfigError(source, [{ path: `mcpServers.${name}.auth.login`, message }]);

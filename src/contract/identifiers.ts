@@ -4,6 +4,8 @@ import * as z from 'zod';
 
 /** Pattern of identifiers. */
 export const ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Ids of inquiries about lost calls: an operator can ask as long as no submitter, strategy or model takes them. */
+export const INQUIRY_PATTERN = /\.reconcile-\d+$/;
 
 /** Schema of an identifier. */
 export const identifierSchema = z.string().regex(ID_PATTERN, '1 to 128 characters of A-Z a-z 0-9 . _ : -');

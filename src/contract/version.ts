@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'adeabadfad9438c168f79e62888ac8e4096a6731322f78bf9b69f9e2e7b9d7d8';
+export const CONTRACT_SHA256 = 'baf1fd5c85df30a72ab8bc28df75363fc29d841f1719e44adc89795395d7172f';

@@ -3,6 +3,7 @@
 // Must never refuse the service its own.
 import type { DirectiveClient, RunCalls } from '../contract/directive/directive-client.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
+import { INQUIRY_PATTERN } from '../contract/identifiers.ts';
 import { FIRING_PREFIX } from '../contract/schedule/schedule.ts';
 import { WEBHOOK_REQUEST_PREFIX } from '../contract/signal/webhook.ts';
 import { ONCE_REQUEST_PREFIX } from './once-request.ts';
@@ -47,15 +48,13 @@ function refuseAll(submitted: unknown): void {
   for (const [at, each] of (directives as unknown[]).entries()) refuseReservedId(each, `directives[${at}].`);
 }
 
-/** Ids of inquiries about lost calls: an operator can ask as long as no submitter takes them. */
-const INQUIRY = /\.reconcile-\d+$/;
 const INQUIRY_MESSAGE =
   'ids that end with ".reconcile-" and a number are only for inquiries about lost calls; use another id';
 
 /** Ids that are no text are refused where they are read. */
 export function refuseReservedId(submitted: unknown, where = ''): void {
   const { request_id: id, id: own } = Object(submitted) as { request_id?: unknown; id?: unknown };
-  const isInquiry = typeof own === 'string' && INQUIRY.test(own);
+  const isInquiry = typeof own === 'string' && INQUIRY_PATTERN.test(own);
   // @guard inquiry-id
   if (isInquiry) throw refusedAt('invalid_body', [{ path: `${where}id`, message: INQUIRY_MESSAGE }]);
   const taken = typeof id === 'string' ? RESERVED.find(([prefix]) => id.startsWith(prefix)) : undefined;

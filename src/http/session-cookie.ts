@@ -48,6 +48,15 @@ export function sessionCookie(
   return `${pair}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
 }
 
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** The secret of 32 bytes in a cookie of a page; null: none. */
+export function secretIn({ headers: { cookie = '' } }: FastifyRequest, name: string): string | null {
+  const pairs = cookie.split(';', 64).map((each) => each.trim());
+  const value = pairs.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+  return SECRET.test(value) ? value : null;
+}
+
 const LOGIN_NAME = 'adjutant_login';
 
 /** `Set-Cookie` of what a login leaves; the issuer's page leads back to it, so it is Lax. */

@@ -14,16 +14,20 @@ import { createWaitingCalls } from '../features/personal-logins/waiting.ts';
 import { createLoginWaker } from '../features/personal-logins/waker.ts';
 import type { AccessKey } from '../contract/access/access.ts';
 import type { PersonalLoginClient } from '../contract/access/personal-login.ts';
+import { createKeyRecords } from '../http/access/key-records.ts';
 import { currentCaller } from '../http/access/caller.ts';
+import { PERSON_MARK, TOKEN_MARK } from '../http/access/principal.ts';
 import type { ClientOf } from '../http/access/callers-client.ts';
 import type { ApiFeature } from '../http/api.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
 import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import { createSeal } from '../mcp/oauth/seal.ts';
 import type { Startable } from '../platform/lifecycle.ts';
+import { confirmations } from '../queue/durability.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { CallLogins } from '../worker/attempt/claimed.ts';
 import { accountOf } from '../store/request/envelope.ts';
+import { keySpace } from '../store/keys.ts';
 import type { Access } from './access.ts';
 import { loginsOn } from './roles/logins.ts';
 import { httpServerWithAuth } from './roles/mcp-servers.ts';
@@ -51,9 +55,17 @@ export function personalLoginsOn(connection: RedisConnection, config: Config): P
     const fix = 'Set it to the same value in every process, as `openssl rand -base64 32` prints one.';
     throw new ConfigError('environment', [{ path: 'ADJUTANT_TOKEN_KEY', message }], { fix });
   }
+  const { jwt, oidc, personal_logins: rules } = config.access;
+  const issuers = {
+    ...(jwt === undefined ? {} : { [TOKEN_MARK]: jwt.issuer }),
+    ...(oidc === undefined ? {} : { [PERSON_MARK]: oidc.issuer }),
+  };
+  const confirm = confirmations(connection, config.durability);
+  const { find: findKey } = createKeyRecords(connection, keySpace(config.prefix), confirm);
   return createPersonalLogins(
     new Map(names.map((name) => [name, httpServerWithAuth(name, config)])),
     storeOf,
+    { findKey, issuers, personMs: rules?.person_login_ms ?? 0 },
   );
 }
 
@@ -73,7 +85,7 @@ export interface PersonalLoginsOfApi {
   readonly feature: ApiFeature;
   readonly waking: Startable;
   readonly own: PersonalLoginClient;
-  /** Removes the logins of a revoked key, which nothing else would end before they are unused for long. */
+  /** Removes the logins of a revoked key, which no call uses any more. */
   forgetKey(key: Pick<AccessKey, 'id' | 'tenant'>): Promise<void>;
   /** The cookie of a person who has come back from the issuer to the page of a login. */
   readonly forLogin: NonNullable<LoginDoor['forHost']>;
@@ -118,7 +130,7 @@ export function personalPagesOf(
     async forgetKey({ tenant, id }) {
       const store = logins.storeOf(accountOf(tenant, { key: id }));
       const removals = [...logins.servers.keys()].map(async (server) => store.remove(server));
-      // The key is revoked all the same: its logins end once they are unused for long.
+      // The key is revoked all the same: no call uses its logins any more.
       await Promise.all(removals).catch(onError);
     },
   };

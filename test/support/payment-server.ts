@@ -13,7 +13,7 @@ import { bridge } from './mcp-bridge.ts';
  * it is paid.
  */
 const HOW = ['paid', 'cut', 'silent', 'dropped'] as const;
-/** `late`: a payment is visible from the third question on; `closed`: nothing is told while the books are closed. */
+/** `late`: a payment is visible from the third question on; `closed`: it fails while the books are closed. */
 const FIND = ['honest', 'late', 'never', 'huge', 'shape', 'other', 'text', 'closed'] as const;
 
 export interface PaymentArguments {
@@ -64,8 +64,9 @@ export async function startPaymentServer() {
     if (how === 'shape') return json({ payments: order });
     if (how === 'other')
       return json({ found: true, key: 'another', id: 'p-other', token: 'sk-live-0123456789abcdef' });
-    if (how === 'text' || (how === 'closed' && !areBooksOpen))
-      return { content: [{ type: 'text', text: 'we are not sure' }] };
+    if (how === 'text') return { content: [{ type: 'text', text: 'we are not sure' }] };
+    if (how === 'closed' && !areBooksOpen)
+      return { isError: true, content: [{ type: 'text', text: 'the books are closed' }] };
     const isShown = order !== undefined && (how !== 'late' || count > 2);
     return json(isShown ? { found: true, key, id: `p-${order}` } : { found: false });
   }

@@ -3,7 +3,7 @@
 import { directiveSchema } from '../../contract/directive/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { fieldErrors, fieldSentence } from '../../contract/json/field-error.ts';
-import { ID_PATTERN, toolNameSchema } from '../../contract/identifiers.ts';
+import { ID_PATTERN, INQUIRY_PATTERN, toolNameSchema } from '../../contract/identifiers.ts';
 import type {
   EmbedCall,
   ModelCall,
@@ -49,6 +49,14 @@ export function claimId(run: Run, id: unknown): id is string {
       run,
       'strategy_error',
       `the strategy gave a directive the id ${JSON.stringify(id)?.slice(0, 200)}`,
+    );
+    return false;
+  }
+  if (INQUIRY_PATTERN.test(id)) {
+    failRun(
+      run,
+      'strategy_error',
+      `the id "${id}" of a directive is reserved for inquiries about lost calls`,
     );
     return false;
   }

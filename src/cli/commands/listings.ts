@@ -23,13 +23,14 @@ export function addListings({ program, withClient }: CommandLine): void {
     .description('list the agents that runs can use, add and remove those of your tenant')
     .action(async () => withClient(agents));
   addDefinitionVerbs<RuntimeAgent>(agentsVerb, withClient, {
-    noun: 'agent',
+    noun: 'an agent',
+    plural: 'agents',
     section: 'agents',
     removal: 'runs that have begun continue',
     put: async (client, name, { definition, ...version }, options) =>
       client.runtimeAgents.put(name, { agent: definition, ...version }, options),
     remove: async (client, name, query, options) => client.runtimeAgents.remove(name, query, options),
-    list: async (client, options) => (await client.agents(options)).agents,
+    list: async (client, options) => (await client.runtimeAgents.list(options)).agents,
     head: ['NAME', 'VERSION', ...CHANGE_HEAD],
     row: (agent) => [agent.name, agent.version, ...changeRow(agent)],
   });

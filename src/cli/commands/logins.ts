@@ -1,6 +1,6 @@
 /** `adjutant logins` and `logins forget`: the logins of the caller at MCP servers that are called with the logins of callers.
  *  It must never print a token. */
-import type { PersonalLogin } from '../../contract/access/personal-login.ts';
+import type { ForgetLoginQuery, PersonalLogin } from '../../contract/access/personal-login.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, KeyInvocation } from '../invocation.ts';
 import { instantText } from '../table.ts';
@@ -14,7 +14,10 @@ export function addLogins({ program, withKeys }: CommandLine): void {
   logins
     .command('forget <server>')
     .description('remove your login at a server: no call acts for you there any more')
-    .action(async (server: string) => withKeys(async (invocation) => forget(invocation, server)));
+    .option('--caller <id>', 'remove the login of another caller: a key, or oidc:<subject> (admin)')
+    .action(async (server: string, query: ForgetLoginQuery) =>
+      withKeys(async (invocation) => forget(invocation, server, query)),
+    );
 }
 
 async function list({ keys, terminal, json }: KeyInvocation): Promise<ExitCode> {
@@ -29,14 +32,20 @@ function row({ server, logged_in_at: at, account = '-', url }: PersonalLogin): s
   return [server, at === null ? 'no' : instantText(at, 'minutes'), oneLine(account, 40), oneLine(url, 200)];
 }
 
-async function forget({ keys, terminal, json }: KeyInvocation, server: string): Promise<ExitCode> {
-  const answer = await keys.forgetLogin(server);
+async function forget(
+  { keys, terminal, json }: KeyInvocation,
+  server: string,
+  query: ForgetLoginQuery,
+): Promise<ExitCode> {
+  const answer = await keys.forgetLogin(server, query);
+  const named = query.caller === undefined ? null : oneLine(query.caller, 80);
+  const at = oneLine(server, 64);
   if (json) terminal.out(JSON.stringify(answer));
   else
     terminal.out(
       answer.forgotten
-        ? `Your login at ${oneLine(server, 64)} is removed; calls that need it ask for a new one.`
-        : `You had no login at ${oneLine(server, 64)}.`,
+        ? `${named === null ? 'Your login' : `The login of ${named}`} at ${at} is removed; calls that need it ask for a new one.`
+        : `${named ?? 'You'} had no login at ${at}.`,
     );
   return EXIT.done;
 }

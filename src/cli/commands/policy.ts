@@ -3,10 +3,9 @@
 import { existsSync } from 'node:fs';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
 import type { RuntimePolicy } from '../../contract/policy/runtime-policy.ts';
-import type { OfTenant } from '../../contract/runtime-definition.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import { ADJUTANT } from '../command-name.ts';
-import { addDefinitionVerbs, CHANGE_HEAD, CHANGED_TENANT, changeRow } from '../definitions.ts';
+import { addDefinitionVerbs, CHANGE_HEAD, changeRow } from '../definitions.ts';
 import { examples } from '../examples.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import { counted } from '../following/run-lines.ts';
@@ -73,7 +72,8 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
     .option('--tenant <name>', 'the tenant of the key, for rules that read it', 'default')
     .action(async (given: RecordOptions) => local(async (place) => record(place, given)));
   addDefinitionVerbs<RuntimePolicy>(policy, withClient, {
-    noun: 'policy',
+    noun: 'a policy',
+    plural: 'policies',
     section: 'policy',
     removal: 'workers follow within a second',
     put: async (client, name, { definition, ...version }, options) =>
@@ -83,18 +83,6 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
     head: HEAD,
     row,
   });
-  policy
-    .command('list')
-    .description('show the rules that your tenant has added at runtime (admin)')
-    .option('--tenant <name>', CHANGED_TENANT)
-    .action(async (options: OfTenant) =>
-      withClient(async ({ client, terminal, json }) => {
-        const { policies } = await client.policies.list(options);
-        if (json) for (const each of policies) terminal.out(plainJson(each));
-        else terminal.rows([HEAD, ...policies.map(row)]);
-        return EXIT.done;
-      }),
-    );
 }
 
 const HEAD = ['NAME', 'VERSION', 'RULES', ...CHANGE_HEAD];

@@ -1,9 +1,8 @@
 /** `adjutant servers …`: adds, removes, tests and lists servers at runtime, and prints what the program of a server has
  *  written to stderr. It must never print a control character that a server wrote. */
 import type { Command } from 'commander';
-import type { OfTenant } from '../../contract/runtime-definition.ts';
 import type { RuntimeServer, ServerTest } from '../../contract/tool/runtime-server.ts';
-import { addDefinitionVerbs, CHANGE_HEAD, CHANGED_TENANT, changeRow, definitionIn } from '../definitions.ts';
+import { addDefinitionVerbs, CHANGE_HEAD, changeRow, definitionIn } from '../definitions.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { CommandLine, Invocation } from '../invocation.ts';
 import { counted } from '../following/run-lines.ts';
@@ -23,7 +22,8 @@ type WithClient = CommandLine['withClient'];
 
 function addChanges(servers: Command, withClient: WithClient): void {
   addDefinitionVerbs<RuntimeServer>(servers, withClient, {
-    noun: 'server',
+    noun: 'a server',
+    plural: 'servers',
     section: 'mcpServers',
     removal: 'calls in flight end as they would',
     put: async (client, name, { definition, ...version }, options) =>
@@ -37,18 +37,6 @@ function addChanges(servers: Command, withClient: WithClient): void {
     .command('test <target>')
     .description('connect once and list the tools: a server that was added, or a file with a definition')
     .action(async (target: string) => withClient(async (invocation) => testServer(invocation, target)));
-  servers
-    .command('list')
-    .description('show the servers that your tenant has added at runtime (admin)')
-    .option('--tenant <name>', CHANGED_TENANT)
-    .action(async (options: OfTenant) =>
-      withClient(async ({ client, terminal, json }) => {
-        const { servers: listed } = await client.servers.list(options);
-        if (json) for (const server of listed) terminal.out(JSON.stringify(server));
-        else terminal.rows([HEAD, ...listed.map(row)]);
-        return EXIT.done;
-      }),
-    );
 }
 
 const HEAD = ['NAME', 'VERSION', 'STATUS', 'TOOLS', ...CHANGE_HEAD];
@@ -64,7 +52,7 @@ async function testServer({ client, terminal, json }: Invocation, target: string
   const tested = SERVER_NAME.test(target)
     ? await client.servers.test(target)
     : await client.servers.test('test', {
-        server: await definitionIn(target, { noun: 'server', section: 'mcpServers', name: null }),
+        server: await definitionIn(target, { noun: 'a server', section: 'mcpServers', name: null }),
       });
   if (json) terminal.out(JSON.stringify(tested));
   else printTest(terminal, tested);

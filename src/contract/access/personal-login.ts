@@ -28,6 +28,18 @@ export const forgottenLoginSchema = z.object({
   forgotten: z.boolean().describe('Whether a login was stored.'),
 });
 
+/** Schema of the query that names whose login is removed. */
+export const forgetLoginQuerySchema = z.strictObject({
+  caller: z
+    .string()
+    .min(1)
+    .max(300)
+    .optional()
+    .describe(
+      'Id of another caller of the tenant, as the audit log shows it: that of a key, or `oidc:` or `jwt:` with a subject. For administrators. Default: the caller.',
+    ),
+});
+
 /** Login of the caller at a server. */
 export type PersonalLogin = z.infer<typeof personalLoginSchema>;
 /** List of the logins of the caller. */
@@ -35,10 +47,13 @@ export type PersonalLoginListing = z.infer<typeof personalLoginListingSchema>;
 /** Removed login. */
 export type ForgottenLogin = z.infer<typeof forgottenLoginSchema>;
 
+/** Query that names whose login is removed. */
+export type ForgetLoginQuery = z.infer<typeof forgetLoginQuerySchema>;
+
 /** Calls about the caller's own logins. Every method throws like those of `DirectiveClient`. */
 export interface PersonalLoginClient {
   /** Logins of the caller at servers with `"login": "each"`. */
   logins(): Promise<PersonalLoginListing>;
-  /** Removes the caller's login. Calls that need it ask for a new one. Refused with `not_found` for a server without logins of callers. */
-  forgetLogin(server: string): Promise<ForgottenLogin>;
+  /** Removes a login. Calls that need it ask for a new one. Refused with `not_found` for a server without logins of callers. */
+  forgetLogin(server: string, query?: ForgetLoginQuery): Promise<ForgottenLogin>;
 }

@@ -60,8 +60,8 @@ export const deadLetterGroupSchema = z.object({
     .describe('Dead letters by hour (UTC), newest first, at most one week. Hours without any are left out.'),
 });
 
-/** Place in the list of one tenant; in a list of all, with the name of the tenant. */
-const DEAD_CURSOR = /^\d{1,15}(?:\.[a-z0-9-]{1,32})?$/;
+/** Instant and name of the last dead letter of a page. */
+const DEAD_CURSOR = /^\d{1,15}\/[^/]{1,256}\/[^/]{1,128}$/;
 
 /** Members of a query for dead letters that name the tenant. */
 export const deadLetterTenant = { tenant: anyTenantSchema.optional().describe(TENANT_IN_LIST) };

@@ -92,6 +92,7 @@ export const CALLS = {
     forOperators: true,
   },
   agents: { method: 'GET', path: '/v1/agents', scope: 'read', ofTenant: true },
+  'runtimeAgents.list': { method: 'GET', path: '/v1/runtime-agents', scope: 'admin', ofTenant: true },
   'runtimeAgents.get': { method: 'GET', path: AGENT, scope: 'admin', ofTenant: true },
   'runtimeAgents.put': { method: 'PUT', path: AGENT, scope: 'admin', content: 'list', ofTenant: true },
   'runtimeAgents.remove': { method: 'DELETE', path: AGENT, scope: 'admin', content: 'query', ofTenant: true },
@@ -108,7 +109,12 @@ export const CALLS = {
   'keys.audit': { method: 'GET', path: '/v1/audit', scope: 'admin', content: 'query' },
   'keys.viewToken': { method: 'POST', path: `${REQUEST}/token`, scope: 'read', content: 'small' },
   'keys.logins': { method: 'GET', path: '/v1/logins', scope: 'submit' },
-  'keys.forgetLogin': { method: 'DELETE', path: '/v1/logins/:server_name', scope: 'submit' },
+  'keys.forgetLogin': {
+    method: 'DELETE',
+    path: '/v1/logins/:server_name',
+    scope: 'submit',
+    content: 'query',
+  },
 } as const satisfies Record<string, Route>;
 
 /** Routes with a handler of their own: they wait, stream, choose a status, or have no method of a client. */

@@ -6,9 +6,13 @@ import {
   createKeyBodySchema,
   keyListingSchema,
 } from '../access/access.ts';
-import { forgottenLoginSchema, personalLoginListingSchema } from '../access/personal-login.ts';
+import {
+  forgetLoginQuerySchema,
+  forgottenLoginSchema,
+  personalLoginListingSchema,
+} from '../access/personal-login.ts';
 import { agentListingSchema } from '../run/agent-listing.ts';
-import { putAgentBodySchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
+import { putAgentBodySchema, runtimeAgentListingSchema, runtimeAgentSchema } from '../run/runtime-agent.ts';
 import {
   putPolicyBodySchema,
   runtimePolicyListingSchema,
@@ -119,6 +123,13 @@ export const SERVICE_OPERATIONS = {
     tag: 'service',
     summary: 'The agents that runs can use',
     answer: ['agent-listing', agentListingSchema],
+  },
+  'runtimeAgents.list': {
+    tag: 'service',
+    summary: 'The agents that the tenant has added at runtime',
+    description: 'Refused with 404 where the section `runtime_agents` is not enabled.',
+    answer: ['runtime-agent-listing', runtimeAgentListingSchema],
+    problems: [404],
   },
   'runtimeAgents.get': {
     tag: 'service',
@@ -293,7 +304,9 @@ export const SERVICE_OPERATIONS = {
   'keys.forgetLogin': {
     tag: 'access',
     summary: 'Remove the login of the caller at an MCP server',
-    description: 'Calls that need it ask for a new login.',
+    description:
+      'Calls that need it ask for a new login. An administrator removes that of another caller, as of a person who was locked out at the issuer.',
+    query: forgetLoginQuerySchema,
     answer: forgottenLoginSchema,
     problems: [404],
   },

@@ -26,13 +26,22 @@ export const runtimeAgentSchema = z.object({
   fault: z.string().nullable().describe('Reason why no run can begin with it; null: none.'),
 });
 
+/** Schema of the agents that a tenant has added. */
+export const runtimeAgentListingSchema = z.object({
+  agents: z.array(runtimeAgentSchema).describe('Agents in the order of their names.'),
+});
+
 /** Agent that a tenant has added. */
 export type RuntimeAgent = z.infer<typeof runtimeAgentSchema>;
+/** Agents that a tenant has added. */
+export type RuntimeAgentListing = z.infer<typeof runtimeAgentListingSchema>;
 
 type PutAgentBody = z.input<typeof putAgentBodySchema>;
 
 /** Client for agents that are added while the installation runs. Refused with `not_found` where that is off. */
 export interface RuntimeAgentClient {
+  /** Agents of the tenant, also those with which no run can begin. */
+  list(options?: OfTenant): Promise<RuntimeAgentListing>;
   /** Throws `DirectiveRefused` (`not_found`) for a name that the tenant has not added. */
   get(name: string, options?: OfTenant): Promise<RuntimeAgent>;
   /** Adds or replaces an agent. Runs that have begun keep their version. The same definition again changes nothing. */

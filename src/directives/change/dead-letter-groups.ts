@@ -23,12 +23,10 @@ interface Counted {
 }
 
 /** The largest groups first. */
-export async function groupDeadLetters(
-  entries: AsyncIterable<{ readonly entry: DeadEntry }>,
-): Promise<DeadLetterGroups> {
+export async function groupDeadLetters(entries: AsyncIterable<DeadEntry>): Promise<DeadLetterGroups> {
   const groups = new Map<string, Counted>();
   let total = 0;
-  for await (const { entry } of entries) {
+  for await (const entry of entries) {
     countIn(groups, entry);
     total += 1;
     if (total % REST_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));

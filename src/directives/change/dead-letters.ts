@@ -1,15 +1,15 @@
 // Lists dead letters: directives that ended in an error, for operators. Never lists one whose record is gone.
 import { ALL_TENANTS } from '../../contract/access/tenant-name.ts';
-import { ownId } from '../../contract/access/tenant.ts';
+import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../../contract/directive/dead-letter.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import { deliveryIn } from '../../contract/signal/webhook.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import type { DeadEntry } from '../../store/index/dead-letter-index.ts';
+import type { DeadEntry, DeadPlace } from '../../store/index/dead-letter-index.ts';
 import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { decodeEnvelope } from '../../store/request/envelope.ts';
 import { groupDeadLetters } from './dead-letter-groups.ts';
-import { createRedrive, type RedriveParts, scan, scanBack } from './redrive.ts';
+import { createRedrive, type RedriveParts, scan } from './redrive.ts';
 
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
@@ -38,19 +38,18 @@ export function createDeadLetters(parts: RedriveParts) {
     tenant: string,
   ): Promise<DeadLetterPage> {
     const isOfAll = named === ALL_TENANTS;
-    const [position, last = ''] = after?.split('.') ?? [];
+    const place = after === undefined ? null : placeIn(after);
+    const last = place === null ? '' : tenantOf(place.requestId);
     const letters: DeadLetter[] = [];
     const most = Math.min(limit, LARGEST_PAGE);
     const total = await dead.size(isOfAll ? undefined : tenant);
-    const scanFrom = order === 'oldest' ? scan : scanBack;
     for (const owner of isOfAll ? await allTenants() : [tenant]) {
       if (isOfAll && owner < last) continue;
-      const from = !isOfAll || owner === last ? position : undefined;
-      for await (const { entry, next } of scanFrom({ dead, tenant: owner }, filter, from)) {
+      const from = !isOfAll || owner === last ? place : null;
+      for await (const entry of scan({ dead, tenant: owner }, filter, order ?? 'newest', from)) {
         const letter = await read(entry);
         if (letter) letters.push(isOfAll ? { tenant: owner, ...letter } : letter);
-        if (letters.length >= most)
-          return { dead_letters: letters, total, next: isOfAll ? `${next}.${owner}` : String(next) };
+        if (letters.length >= most) return { dead_letters: letters, total, next: cursorOf(entry) };
       }
     }
     return { dead_letters: letters, total, next: null };
@@ -91,7 +90,7 @@ export function createDeadLetters(parts: RedriveParts) {
   /** All of the tenant, by the id of their request as the tenant knows it. The index holds a bounded number. */
   async function byRequest(tenant: string): Promise<Map<string, DeadEntry[]>> {
     const found = new Map<string, DeadEntry[]>();
-    for await (const { entry } of scan({ dead, tenant }, {})) {
+    for await (const entry of scan({ dead, tenant }, {})) {
       const id = ownId(entry.requestId);
       const others = found.get(id);
       if (others === undefined) found.set(id, [entry]);
@@ -107,6 +106,15 @@ export function createDeadLetters(parts: RedriveParts) {
     groups: (tenant: string) => groupDeadLetters(scanned(tenant)),
     ...createRedrive(parts),
   };
+}
+
+function cursorOf({ endedAt, requestId, id }: DeadPlace): string {
+  return `${endedAt}/${requestId}/${id}`;
+}
+
+function placeIn(cursor: string): DeadPlace {
+  const [endedAt, requestId = '', id = ''] = cursor.split('/');
+  return { endedAt: Number(endedAt), requestId, id };
 }
 
 function errorOf(data: unknown): ErrorEnvelope {

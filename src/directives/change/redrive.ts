@@ -12,7 +12,7 @@ import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import type { LaterFields } from '../../contract/directive/later.ts';
 import { type OnceFields, withoutOnce } from '../../contract/directive/once.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
-import type { DeadEntry, DeadLetterIndex } from '../../store/index/dead-letter-index.ts';
+import type { DeadEntry, DeadLetterIndex, DeadPlace } from '../../store/index/dead-letter-index.ts';
 import { actorOf, decodeEnvelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import {
@@ -72,7 +72,7 @@ export function createRedrive(parts: RedriveParts) {
       if (dry_run) addRedrivable(total, entries, await redrivable(entries));
       else await redriveBatch(total, entries, { isOver, isNamed: missing !== undefined });
     };
-    for await (const { entry } of scan({ dead, tenant }, filter, undefined, () => total.removed)) {
+    for await (const entry of scan({ dead, tenant }, filter)) {
       if (signal?.aborted === true || missing?.size === 0) break;
       if (missing?.delete(nameOfEntry(entry)) === false) continue;
       if (total.hasEnded || isOver() || batch.length >= total.most) total.left += 1;
@@ -198,8 +198,6 @@ interface Total {
   /** How many more may be redriven, or named in a dry run. */
   most: number;
   left: number;
-  /** Entries that the pass has taken off the list. */
-  removed: number;
   /** Nothing more is redriven: the time is over, or the lane, the installation or the tenant is full. */
   hasEnded: boolean;
   readonly redriven: Redriven[];
@@ -209,7 +207,7 @@ interface Total {
 }
 
 function newTotal(most: number): Total {
-  return { most, left: 0, removed: 0, hasEnded: false, redriven: [], refused: [], gone: [], found: [] };
+  return { most, left: 0, hasEnded: false, redriven: [], refused: [], gone: [], found: [] };
 }
 
 function addRedrivable(total: Total, entries: readonly DeadEntry[], { found, refused }: Redrivable): void {
@@ -224,7 +222,6 @@ function addRedriven(
   { redriven, refused, not_found, done }: RedrivenThese,
 ): void {
   total.most -= redriven.length;
-  total.removed += redriven.length + not_found.length;
   total.left += entries.length - redriven.length - refused.length - not_found.length;
   total.hasEnded ||= done < entries.length;
   total.redriven.push(...redriven);
@@ -335,37 +332,21 @@ interface Listed {
   readonly tenant: string;
 }
 
-/** `next`: the cursor behind the entry. */
-type Scanned = AsyncGenerator<{ entry: DeadEntry; next: number }>;
-
 /**
- * Matching entries of the tenant, oldest first, from the cursor on. `removed`: how many of the entries seen so far have left
- * the list, so that those behind them have moved up.
+ * Matching entries of the tenant, beyond a place; null: from the beginning. Entries that leave the list or join it meanwhile move no
+ * other one.
  */
 export async function* scan(
   { dead, tenant }: Listed,
   filter: DeadLetterFilter,
-  after = '0',
-  removed: () => number = () => 0,
-): Scanned {
-  for (let seen = Number(after); ; seen += SCAN) {
-    const position = seen - removed();
-    const entries = await dead.page(tenant, position, SCAN);
-    for (const [index, entry] of entries.entries()) {
-      if (matches(entry, filter)) yield { entry, next: position + index + 1 };
-    }
-    if (entries.length < SCAN) return;
-  }
-}
-
-/** The same, newest first. The cursor is the number of older entries, so that entries listed meanwhile move none. */
-export async function* scanBack({ dead, tenant }: Listed, filter: DeadLetterFilter, after?: string): Scanned {
-  const size = await dead.size(tenant);
-  for (let end = Math.min(size, Number(after ?? size)); end > 0; end -= SCAN) {
-    const first = Math.max(0, end - SCAN);
-    const entries = await dead.page(tenant, first, end - first);
-    for (const [index, entry] of entries.toReversed().entries())
-      if (matches(entry, filter)) yield { entry, next: first + entries.length - 1 - index };
+  order: 'oldest' | 'newest' = 'oldest',
+  after: DeadPlace | null = null,
+): AsyncGenerator<DeadEntry> {
+  for (let from = after; ;) {
+    const { entries, isLast } = await dead.page(tenant, order, from, SCAN);
+    for (const entry of entries) if (matches(entry, filter)) yield entry;
+    if (isLast) return;
+    from = entries.at(-1) ?? null;
   }
 }
 

@@ -7,13 +7,13 @@ import { digestOf, sameDigest } from '../../http/access/key-text.ts';
 import type { OidcLogin } from '../../http/access/oidc.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { ApiReply, ApiRequest } from '../../http/app.ts';
-import { isSameOrigin, loginCookie } from '../../http/session-cookie.ts';
+import { isSameOrigin, loginCookie, secretIn } from '../../http/session-cookie.ts';
 import { LOGIN_MS } from '../../http/access/login-seal.ts';
 import { isRedisAway } from '../../platform/redis/unavailable.ts';
 import { INTERACTION_S, type LoadedServer, PATHS } from './authorization-server.ts';
 import { type Account, accountEnd, type Holders } from './holder.ts';
 import { innerRequest } from './inner-request.ts';
-import { consentPage, errorPage, onwardPage, PAGE_HEADERS, type ShownHost, signInPage } from './page.ts';
+import { answer, consentPage, errorPage, onwardPage, type ShownHost, signInPage } from './page.ts';
 import type { HostRecords } from './records.ts';
 
 export interface HostLoginParts {
@@ -45,7 +45,6 @@ interface OpenLogin {
 export type HostLoginPages = ReturnType<typeof createHostLoginPages>;
 
 const COOKIE = 'adjutant_host_person';
-const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const RETURN = /^\/oauth\/interaction\/(?<uid>[A-Za-z0-9_-]{10,64})$/;
 const MOST_TOOLS = 20;
 /** Most logins that one key or person allows in a day: each leaves a record until it ends. */
@@ -74,7 +73,7 @@ export function createHostLoginPages(parts: HostLoginParts) {
   }
 
   async function signedIn(request: ApiRequest, uid: string): Promise<SignedIn | null> {
-    const secret = cookieOf(request);
+    const secret = secretIn(request, COOKIE);
     const text = secret === null ? null : await records.get('person', secret);
     if (secret === null || text === null) return null;
     const [forUid, account] = JSON.parse(text) as [string, Account];
@@ -217,14 +216,4 @@ function grantable({ interaction }: OpenLogin, { scopes }: Principal) {
 /** A text that a page of this login holds, and no other page can. */
 function proofOf({ secret }: SignedIn): string {
   return digestOf(`consent:${secret}`);
-}
-
-function cookieOf({ headers: { cookie = '' } }: ApiRequest): string | null {
-  const pairs = cookie.split(';', 64).map((each) => each.trim());
-  const value = pairs.find((each) => each.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) ?? '';
-  return SECRET.test(value) ? value : null;
-}
-
-function answer(reply: ApiReply, html: string, status = 200): ApiReply {
-  return reply.code(status).headers(PAGE_HEADERS).serializer(String).send(html);
 }

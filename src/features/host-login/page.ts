@@ -1,6 +1,7 @@
 // The pages of a login: plain HTML without scripts, in which every text from outside is escaped.
 // Must never show a host's text as markup, nor be framed.
 import { createHash } from 'node:crypto';
+import type { ApiReply } from '../../http/app.ts';
 import { pagePolicy } from '../../http/page-headers.ts';
 
 const STYLE = `
@@ -30,6 +31,10 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   // A form's Origin is sent to this service alone; a host never sees the address of the page.
   'referrer-policy': 'same-origin',
 };
+
+export function answer(reply: ApiReply, html: string, status = 200): ApiReply {
+  return reply.code(status).headers(PAGE_HEADERS).serializer(String).send(html);
+}
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],

@@ -21,10 +21,19 @@ export interface RecordAdapter {
   findByUserCode(code: string): Promise<undefined>;
 }
 
+/** Calls in a minute: of all addresses, and of one, whose flood leaves capacity for others. */
+export interface MostInMinute {
+  readonly all: number;
+  /** Behind a proxy that `http.trusted_proxies` does not name, all callers have one address. */
+  readonly address: number;
+}
+
 export interface HostRecords {
   adapter(kind: string): RecordAdapter;
   /** Whether this is at most the `most`th call for `what` within the time, over all processes. */
   within(what: string, most: number, windowMs: number): Promise<boolean>;
+  /** Whether an address may make another call for `what` in this minute, over all processes. */
+  isSpare(what: string, address: string, most: MostInMinute): Promise<boolean>;
   /** The answer that renews a login is about to be sent: from now on the repeat of its refresh token counts as theft. */
   answered(refreshToken: string): Promise<void>;
   /** A registered client is kept for as long as one of its logins. */
@@ -55,6 +64,7 @@ const REPEAT_MS = 30_000;
 const NOTICED_MS = 259_200_000;
 /** Most renewals of one login in an hour. */
 const MOST_RENEWALS = 100;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** A client that was registered and never used. */
 const UNUSED_MS = HOUR_MS;
@@ -141,6 +151,13 @@ export function createHostRecords(
   return {
     adapter,
     within,
+    async isSpare(what, address, most) {
+      // Addresses are counted in 4,096 groups: a stranger may have any number of them.
+      const group = digestOf(address).slice(0, 3);
+      // First: a refused call of a flood is not counted for all.
+      if (!(await within(`${what}:${group}`, most.address, MINUTE_MS))) return false;
+      return within(what, most.all, MINUTE_MS);
+    },
     async answered(refreshToken) {
       const lastsMs = NOTICED_MS + REPEAT_MS;
       await connection.set(answeredKey(refreshToken), now(), 'PX', lastsMs, 'NX');

@@ -2,14 +2,13 @@
 // Must never take an address of this service from a request.
 import type { ApiFeature } from '../../http/api.ts';
 import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
-import { digestOf } from '../../http/access/key-text.ts';
 import { keepHeaders } from '../../http/page-headers.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
 import { hostMetadata, MetadataFault } from './client-metadata.ts';
 import { type LoadedServer, PATHS, resourceOf } from './authorization-server.ts';
 import { innerRequest } from './inner-request.ts';
 import type { HostLoginPages } from './login.ts';
-import { errorPage, PAGE_HEADERS } from './page.ts';
+import { answer, errorPage } from './page.ts';
 import type { HostRecords } from './records.ts';
 
 export interface HostRoutesOptions {
@@ -37,9 +36,12 @@ const SERVER_METADATA_PATHS = [
 ];
 const MINUTE_MS = 60_000;
 /** Calls in a minute over all processes; each leaves a record that ends by itself. */
-const MOST = { register: 300, authorize: 240, sign_in: 600, token: 1_200 } as const;
-/** The same for one address: its flood leaves capacity for others. Behind a proxy that `http.trusted_proxies` does not name, all hosts have one address. */
-const MOST_OF_ADDRESS = { register: 30, authorize: 120, sign_in: 300, token: 600 } as const;
+const MOST = {
+  register: { all: 300, address: 30 },
+  authorize: { all: 240, address: 120 },
+  sign_in: { all: 600, address: 300 },
+  token: { all: 1_200, address: 600 },
+} as const;
 const LONGEST_QUERY = 4_096;
 
 export function hostLoginRoutes(options: HostRoutesOptions): ApiFeature {
@@ -230,12 +232,8 @@ function textOf({ body }: ApiRequest): string {
   return typeof body === 'string' ? body : '';
 }
 
-/** Addresses are counted in 4,096 groups: a stranger may have any number of them. */
 async function isSpare(records: HostRecords, what: keyof typeof MOST, address: string): Promise<boolean> {
-  const group = digestOf(address).slice(0, 3);
-  // First: a refused call of a flood is not counted for all.
-  if (!(await records.within(`${what}:${group}`, MOST_OF_ADDRESS[what], MINUTE_MS))) return false;
-  return records.within(what, MOST[what], MINUTE_MS);
+  return records.isSpare(what, address, MOST[what]);
 }
 
 const HELD = [
@@ -266,11 +264,7 @@ function fault(reply: ApiReply, status: number, error: string, text: string): Ap
 }
 
 function refusedPage(reply: ApiReply, text: string, status: number): ApiReply {
-  return reply
-    .code(status)
-    .headers(PAGE_HEADERS)
-    .serializer(String)
-    .send(errorPage(`${text}.`));
+  return answer(reply, errorPage(`${text}.`), status);
 }
 
 const AUTHORIZE_MEMBERS = [

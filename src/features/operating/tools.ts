@@ -104,6 +104,10 @@ const TOOLS: Readonly<Record<string, Row>> = {
   answer_question: { operation: 'answer', isIdempotent: true },
   cancel_request: { operation: 'cancel', isIdempotent: true, call: cancel },
   cancel_directive: { operation: 'cancelDirective', isIdempotent: true, call: cancel },
+  reconcile: {
+    operation: 'reconcile',
+    hint: 'Before a redrive of a call that ended as `outcome_unknown`.',
+  },
   redrive: {
     operation: 'redrive',
     hint: 'Name the directives that `list_dead_letters` shows.',

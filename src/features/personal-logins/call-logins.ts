@@ -21,9 +21,11 @@ const NO_CALLER =
   'the directive has no caller; submit it over HTTP or /mcp with an API key, a token or a login';
 
 export function createCallLogins({ logins, waiting, publicUrl, waitMs }: CallLoginsOptions): CallLogins {
+  const tenantIn = ({ directive }: Envelope): string => tenantOf(directive.request_id);
+
   function ownAccount(envelope: Envelope): string | null {
     const actor = actorOf(envelope);
-    return actor === null ? null : accountOf(tenantOf(envelope.directive.request_id), actor);
+    return actor === null ? null : accountOf(tenantIn(envelope), actor);
   }
 
   const serverIn = (lane: string): string | null => {
@@ -36,14 +38,17 @@ export function createCallLogins({ logins, waiting, publicUrl, waitMs }: CallLog
     async stateOf({ envelope, lane, claim: { requestId, id } }) {
       const server = serverIn(lane);
       if (server === null) return { kind: 'none' };
-      const account = ownAccount(envelope);
-      if (account === null) return { kind: 'refused', reason: NO_CALLER };
+      const actor = actorOf(envelope);
+      if (actor === null) return { kind: 'refused', reason: NO_CALLER };
+      const reason = await logins.callerFault(tenantIn(envelope), actor);
+      // @guard caller-counts
+      if (reason !== null) return { kind: 'refused', reason };
+      const account = accountOf(tenantIn(envelope), actor);
       const stored = await logins.read({ account, server });
       if (stored !== null) return { kind: 'stored', login: nameOfLogin(stored.login) };
       // @guard login-noted
       await waiting.add({ account, server }, { requestId, id });
-      const { key = '' } = actorOf(envelope) ?? {};
-      const message = `The call needs a login of its caller at "${server}". Open the link and sign in as ${key}: the login is stored for that caller alone.`;
+      const message = `The call needs a login of its caller at "${server}". Open the link and sign in as ${actor.key}: the login is stored for that caller alone.`;
       const question = { mode: 'url', message, url: loginUrl(publicUrl, server) } as const;
       return { kind: 'missing', question, patienceMs: waitMs };
     },

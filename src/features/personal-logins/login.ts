@@ -7,22 +7,23 @@ import { LOGIN_MS } from '../../http/access/login-seal.ts';
 import type { OidcLogin } from '../../http/access/oidc.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import type { ApiReply, ApiRequest } from '../../http/app.ts';
-import { isSameOrigin, loginCookie } from '../../http/session-cookie.ts';
+import { isSameOrigin, loginCookie, secretIn } from '../../http/session-cookie.ts';
 import { challengeOf } from '../../mcp/oauth/challenge.ts';
 import { beginLogin, finishLogin, type KeptLogin } from '../../mcp/oauth/interactive-login.ts';
+import type { Login } from '../../mcp/oauth/login.ts';
 import { loginFailureOf } from '../../mcp/oauth/login-failure.ts';
 import type { Seal } from '../../mcp/oauth/seal.ts';
 import type { Account, Holders } from '../host-login/holder.ts';
-import { PAGE_HEADERS } from '../host-login/page.ts';
+import { answer } from '../host-login/page.ts';
 import type { HostRecords } from '../host-login/records.ts';
-import { accountOfPrincipal } from './own-logins.ts';
+import { accountOfPrincipal, actorOfPrincipal } from './own-logins.ts';
 import type { LoginPlace, PersonalLogins, PersonalServer } from './logins.ts';
 import { confirmPage, endPage, loginUrl, onwardPage, PATH, type ShownServer, signInPage } from './pages.ts';
 
 export interface LoginParts {
   readonly publicUrl: string;
   readonly logins: PersonalLogins;
-  readonly records: Pick<HostRecords, 'put' | 'get' | 'remove' | 'within'>;
+  readonly records: Pick<HostRecords, 'put' | 'get' | 'remove' | 'isSpare'>;
   readonly holders: Holders;
   readonly seal: Seal;
   readonly audit: Pick<Audit, 'note'>;
@@ -47,25 +48,29 @@ interface Begun {
   readonly kept: KeptLogin;
 }
 
-export const CALLBACK = `${PATH}/callback`;
 /** How long a person may take. */
 export const LASTS_MS = 600_000;
 
-const COOKIE = 'adjutant_upstream_person';
+/** The browser takes the first from this host alone, and from no other one of its domain. */
+const COOKIES = { secure: '__Host-adjutant_upstream_person', plain: 'adjutant_upstream_person' };
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const RETURN = /^\/login\/upstream\/(?<server>[^/?]{1,256})$/;
 const ANSWER_MS = 30_000;
 const NOT_BEGUN = 'It was not begun in this browser within the last ten minutes, or it has ended.';
+/** The use of the seal. */
+const SEALED = `${PATH}/callback`;
 
 export type LoginPages = ReturnType<typeof createLoginPages>;
 
 export function createLoginPages(parts: LoginParts) {
   const { publicUrl, logins, records, holders, seal, audit, issuer, onStored } = parts;
   const isSecure = publicUrl.startsWith('https:');
-  const redirectUrl = publicUrl + CALLBACK;
+  const name = isSecure ? COOKIES.secure : COOKIES.plain;
+  // One address a server: an answer that is meant for another server is not taken, although its issuer sends no `iss` (RFC 9700, 4.4.2).
+  const redirectUrlOf = (server: string): string => `${loginUrl(publicUrl, server)}/callback`;
 
   async function signedIn(request: ApiRequest): Promise<SignedIn | null> {
-    const secret = cookieOf(request);
+    const secret = secretIn(request, name);
     const text = secret === null ? null : await records.get('person', secret);
     const principal = text === null ? null : await holders.principalOf(text);
     if (secret === null || principal === null) return null;
@@ -80,8 +85,8 @@ export function createLoginPages(parts: LoginParts) {
   }
 
   function cookie(secret: string, seconds: number): string {
-    const end = isSecure ? '; Secure' : '';
-    return `${COOKIE}=${secret}; Path=${PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${end}`;
+    const place = isSecure ? 'Path=/; Secure' : `Path=${PATH}`;
+    return `${name}=${secret}; ${place}; Max-Age=${seconds}; HttpOnly; SameSite=Lax`;
   }
 
   function shown({ name, transport }: PersonalServer): ShownServer {
@@ -141,11 +146,19 @@ export function createLoginPages(parts: LoginParts) {
     const { name, transport } = server;
     try {
       const { challenge } = await challengeOf(server, signal);
-      const asked = { transport, redirectUrl, scopes: [], before: null, challenge, signal, now: Date.now };
+      const asked = {
+        transport,
+        redirectUrl: redirectUrlOf(name),
+        scopes: [],
+        before: null,
+        challenge,
+        signal,
+        now: Date.now,
+      };
       const begun = await beginLogin(asked);
       const { account, secret } = person;
       const kept: Begun = { server: name, account, browser: digestOf(secret), kept: begun.kept() };
-      await records.put('begun', begun.state, seal.seal(JSON.stringify(kept), CALLBACK), LASTS_MS);
+      await records.put('begun', begun.state, seal.seal(JSON.stringify(kept), SEALED), LASTS_MS);
       return await answer(reply, onwardPage(begun.url.href));
     } catch (error) {
       return failed(reply, error, name);
@@ -164,9 +177,11 @@ export function createLoginPages(parts: LoginParts) {
     const begun = await begunAs(state);
     // @guard same-browser
     const isSame = begun !== null && person !== null && sameDigest(begun.browser, digestOf(person.secret));
-    const server = begun === null ? undefined : logins.servers.get(begun.server);
+    const server = serverOf(request);
+    // @guard same-server
+    const isOfServer = server !== undefined && server.name === begun?.server;
     // @guard same-account
-    if (!isSame || server === undefined || person.account !== begun.account)
+    if (!isSame || !isOfServer || person.account !== begun.account)
       return answer(reply, endPage('Login refused', NOT_BEGUN), 403);
     // A code is used once.
     await records.remove('begun', state);
@@ -174,8 +189,10 @@ export function createLoginPages(parts: LoginParts) {
     const { name, transport } = server;
     const signal = AbortSignal.timeout(ANSWER_MS);
     try {
-      const login = await finishLogin({ transport, redirectUrl, signal, now: Date.now }, begun.kept, params);
-      await logins.storeOf(account).put(name, { version: randomUUID(), login });
+      const asked = { transport, redirectUrl: redirectUrlOf(name), signal, now: Date.now };
+      const login = await finishLogin(asked, begun.kept, params);
+      if (!(await store(person, name, login)))
+        return await answer(reply, endPage('Login refused', KEY_ENDED), 403);
     } catch (error) {
       return failed(reply, error, name);
     }
@@ -186,9 +203,21 @@ export function createLoginPages(parts: LoginParts) {
     return answer(reply, endPage('Logged in', text));
   }
 
+  /** false: the caller counts no longer, perhaps since the server was asked. */
+  async function store({ principal, account }: SignedIn, server: string, login: Login): Promise<boolean> {
+    const actor = actorOfPrincipal(principal);
+    const place = logins.storeOf(account);
+    await place.put(server, { version: randomUUID(), login }, await logins.endOf(actor));
+    // Asked afterwards: a revocation from now on removes the login.
+    // @guard key-counts
+    if ((await logins.callerFault(principal.tenant, actor)) === null) return true;
+    await place.remove(server);
+    return false;
+  }
+
   async function begunAs(state: string): Promise<Begun | null> {
     const sealed = SECRET.test(state) ? await records.get('begun', state) : null;
-    const text = sealed === null ? null : seal.open(sealed, CALLBACK);
+    const text = sealed === null ? null : seal.open(sealed, SEALED);
     return text === null ? null : (JSON.parse(text) as Begun);
   }
 
@@ -208,19 +237,13 @@ export function createLoginPages(parts: LoginParts) {
     async fromIssuer(returnTo: string, principal: Principal): Promise<string | null> {
       return RETURN.test(returnTo) ? signIn(holders.ofPerson(principal)) : null;
     },
-    /** Addresses are counted in 4,096 groups: a stranger may have any number of them. */
-    isSpare: async (address: string): Promise<boolean> =>
-      (await records.within(`login:${digestOf(address).slice(0, 3)}`, MOST_OF_ADDRESS, MINUTE_MS)) &&
-      records.within('login', MOST_IN_MINUTE, MINUTE_MS),
+    isSpare: async (address: string): Promise<boolean> => records.isSpare('login', address, MOST_IN_MINUTE),
   };
 }
 
+const KEY_ENDED = 'The key or token that you have signed in with counts no longer.';
 const NO_SERVER = 'No server of this name asks callers for logins.';
-const MINUTE_MS = 60_000;
-/** Over all processes. */
-const MOST_IN_MINUTE = 300;
-/** The same for one address: its flood leaves capacity for others. Behind a proxy that `http.trusted_proxies` does not name, all callers have one address. */
-const MOST_OF_ADDRESS = 150;
+const MOST_IN_MINUTE = { all: 300, address: 150 };
 
 /** A text that a page of this browser holds, and no other page can. */
 function proofOf({ secret }: SignedIn, { name }: PersonalServer): string {
@@ -229,14 +252,4 @@ function proofOf({ secret }: SignedIn, { name }: PersonalServer): string {
 
 function isProven(given: string | null, person: SignedIn, server: PersonalServer): boolean {
   return given !== null && /^[0-9a-f]{64}$/.test(given) && sameDigest(given, proofOf(person, server));
-}
-
-function cookieOf({ headers: { cookie = '' } }: ApiRequest): string | null {
-  const pairs = cookie.split(';', 64).map((each) => each.trim());
-  const value = pairs.find((each) => each.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) ?? '';
-  return SECRET.test(value) ? value : null;
-}
-
-function answer(reply: ApiReply, html: string, status = 200): ApiReply {
-  return reply.code(status).headers(PAGE_HEADERS).serializer(String).send(html);
 }

@@ -1,11 +1,12 @@
-// The operations of a caller on its own logins: list and remove.
-// Must never take the account from what the caller sends.
+// The operations of a caller on its own logins: list and remove. An administrator removes those of others of the tenant, too.
+// Must never take the account from what another caller sends.
 import type { PersonalLogin, PersonalLoginClient } from '../../contract/access/personal-login.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { Audit } from '../../http/access/audit.ts';
+import { missingScope } from '../../http/access/caller.ts';
 import type { Principal } from '../../http/access/principal.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
-import { accountOf } from '../../store/request/envelope.ts';
+import { accountOf, type Actor } from '../../store/request/envelope.ts';
 import type { PersonalLogins } from './logins.ts';
 import { loginUrl } from './pages.ts';
 
@@ -17,9 +18,14 @@ export interface OwnLoginsOptions {
   readonly caller: () => Principal | null;
 }
 
+/** The principal as the caller of directives. */
+export function actorOfPrincipal({ id: key, issuer }: Principal): Actor {
+  return issuer === undefined ? { key } : { key, issuer };
+}
+
 /** Name of the place of a principal's logins. */
-export function accountOfPrincipal({ tenant, id: key, issuer }: Principal): string {
-  return accountOf(tenant, issuer === undefined ? { key } : { key, issuer });
+export function accountOfPrincipal(principal: Principal): string {
+  return accountOf(principal.tenant, actorOfPrincipal(principal));
 }
 
 /** `options` null: no server has logins of callers. */
@@ -51,13 +57,19 @@ export function createOwnLogins(options: OwnLoginsOptions | null): PersonalLogin
         ),
       };
     },
-    async forgetLogin(server) {
+    async forgetLogin(server, { caller: named } = {}) {
       const principal = caller();
       if (!logins.servers.has(server)) return refuse(server);
       if (principal === null) return { server, forgotten: false };
-      const store = logins.storeOf(accountOfPrincipal(principal));
+      const refusal = named === undefined ? undefined : missingScope(principal, 'admin');
+      // @guard only-administrators
+      if (refusal !== undefined) throw refusal;
+      const actor = named === undefined ? actorOfPrincipal(principal) : logins.callerWith(named);
+      if (actor === null) return { server, forgotten: false };
+      const store = logins.storeOf(accountOf(principal.tenant, actor));
       const forgotten = await whileAvailable(async () => store.remove(server));
-      if (forgotten) await audit.note(principal, 'sign_out', { target: server });
+      const target = named === undefined ? server : `${server} of ${named}`;
+      if (forgotten) await audit.note(principal, 'sign_out', { target });
       return { server, forgotten };
     },
   };

@@ -2,9 +2,9 @@
 // Must never serve a page of a login more often than its pace allows.
 import type { ApiFeature } from '../../http/api.ts';
 import type { ApiReply, ApiRequest, App } from '../../http/app.ts';
-import { PAGE_HEADERS } from '../host-login/page.ts';
+import { answer } from '../host-login/page.ts';
 import { whileAvailable } from '../../platform/redis/unavailable.ts';
-import { CALLBACK, type LoginPages } from './login.ts';
+import type { LoginPages } from './login.ts';
 import { endPage, PATH } from './pages.ts';
 
 const BUSY = 'Too many callers log in at once: try again in a minute.';
@@ -19,10 +19,10 @@ export function loginRoutes(pages: LoginPages): ApiFeature {
           { parseAs: 'string' },
           (_request, body, done) => done(null, body),
         );
-        route(scope, pages, 'GET', CALLBACK, pages.finish);
         route(scope, pages, 'GET', `${PATH}/:server`, pages.show);
         route(scope, pages, 'POST', `${PATH}/:server`, pages.act);
         route(scope, pages, 'GET', `${PATH}/:server/issuer`, pages.toIssuer);
+        route(scope, pages, 'GET', `${PATH}/:server/callback`, pages.finish);
       });
     },
   };
@@ -41,7 +41,7 @@ function route(app: App, pages: LoginPages, method: 'GET' | 'POST', url: string,
     handler: async (request: ApiRequest, reply: ApiReply) =>
       whileAvailable(async () => {
         if (await pages.isSpare(request.ip)) return handler(request, reply);
-        return reply.code(429).headers(PAGE_HEADERS).serializer(String).send(endPage('Busy', BUSY));
+        return answer(reply, endPage('Busy', BUSY), 429);
       }),
   } as never);
 }

@@ -1,4 +1,5 @@
-// Continues the calls that waited for a login, once it is stored: right after the login, and in a loop for what a process died before.
+// Continues the calls that waited for a login, once it is stored or their caller counts no longer: right after the login, and in a loop
+// for what a process died before.
 // Must never answer a question of a tool, nor continue a call of another account.
 import { ownId, tenantOf } from '../../contract/access/tenant.ts';
 import { DirectiveRefused } from '../../contract/problem.ts';
@@ -6,13 +7,14 @@ import { inputIdOf, type InputAnswerBody } from '../../contract/tool/tool-questi
 import { createLoop, type Startable } from '../../platform/lifecycle.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import { LOGIN_ENDPOINT } from '../../store/request/questions.ts';
+import { actorOf, decodeEnvelope } from '../../store/request/envelope.ts';
 import type { LoginPlace, PersonalLogins } from './logins.ts';
 import type { WaitingCall, WaitingCalls } from './waiting.ts';
 
 export interface WakerOptions {
-  readonly logins: Pick<PersonalLogins, 'read'>;
+  readonly logins: Pick<PersonalLogins, 'read' | 'callerFault'>;
   readonly waiting: WaitingCalls;
-  readonly journal: Pick<Journal, 'directive' | 'questions'>;
+  readonly journal: Pick<Journal, 'directive' | 'envelope' | 'questions'>;
   readonly answer: (
     tenant: string,
     requestId: string,
@@ -26,28 +28,37 @@ const LOOK_EVERY_MS = 2_000;
 const LONGEST_STOP_MS = 1_000;
 
 export interface LoginWaker extends Startable {
-  /** Continues the calls of a place, if its login can be used. */
+  /** Continues the calls of a place, if its login can be used or its caller counts no longer. */
   wake(place: LoginPlace): Promise<void>;
 }
 
 export function createLoginWaker({ logins, waiting, journal, answer, onError }: WakerOptions): LoginWaker {
   async function wake(place: LoginPlace): Promise<void> {
-    const hasLogin = (await logins.read(place)) !== null;
+    const goesOn = (await logins.read(place)) !== null || (await isLeft(place));
     for (let isFurther = true; isFurther;) {
       isFurther = false;
       for (const call of await waiting.of(place)) {
-        if (!(await isOver(call, hasLogin))) continue;
+        if (!(await isOver(call, goesOn))) continue;
         await waiting.remove(place, call);
         isFurther = true;
       }
     }
   }
 
+  /** Whether the caller of the place counts no longer: its calls go on, and end without a login. */
+  async function isLeft(place: LoginPlace): Promise<boolean> {
+    const [call] = await waiting.of(place);
+    const json = call === undefined ? null : await journal.envelope(call.requestId, call.id);
+    const actor = json === null ? null : actorOf(decodeEnvelope(json));
+    if (call === undefined || actor === null) return false;
+    return (await logins.callerFault(tenantOf(call.requestId), actor)) !== null;
+  }
+
   /** Whether it waits no longer. A call that has not asked yet, or asks something else now, is seen again. */
-  async function isOver({ requestId, id }: WaitingCall, hasLogin: boolean): Promise<boolean> {
+  async function isOver({ requestId, id }: WaitingCall, goesOn: boolean): Promise<boolean> {
     const record = await journal.directive(requestId, id);
     if (record === null || record.endedAt !== null) return true;
-    if (!hasLogin || record.asked === null) return false;
+    if (!goesOn || record.asked === null) return false;
     const round = await journal.questions.round(requestId, id);
     // @guard login-answers-login
     if (round?.endpoint !== LOGIN_ENDPOINT) return false;

@@ -57,7 +57,7 @@ export function createDefinitionOperations<View>(parts: DefinitionParts<View>, t
     const given = { definition, isSealed, by: parts.caller(), over: version ?? null };
     await parts.noted(audited.put, name, async () => {
       const stored = await store.put(tenant, name, given);
-      if (stored.kind === 'conflict') throw conflict(noun, name, before);
+      if (stored.kind === 'conflict') throw conflict(noun, name, await store.read(tenant, name));
       if (stored.kind === 'full') throw refused(parts.full, `Remove a ${noun} before another is added.`);
       if (stored.kind === 'paced') throw paced(noun, stored.afterMs);
     });
@@ -105,7 +105,7 @@ function conflict(noun: string, name: string, before: StoredDefinition | null): 
   const detail =
     before === null
       ? `There is no ${noun} "${name}" of that version: leave version out to add it.`
-      : `The ${noun} "${name}" has another version: read it, and change that.`;
+      : `The ${noun} "${name}" has the version ${before.version}: read it, and name that version to change it.`;
   return refused('version_conflict', detail);
 }
 

@@ -40,6 +40,7 @@ export function createAgentService(parts: AgentServiceParts): (tenant: string) =
   return (tenant) => {
     const operations = createDefinitionOperations<RuntimeAgent>(kindOf(parts), tenant);
     return {
+      list: async () => ({ agents: await operations.list() }),
       get: operations.get,
       async put(name, body) {
         const { agent, version } = readBody(putAgentBodySchema, body);

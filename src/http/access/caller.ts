@@ -179,7 +179,7 @@ export function guardClient(client: DirectiveClient, guards: ClientGuards): Dire
       );
     },
     servers: forAdmins(() => client.servers, ['list', 'get', 'put', 'remove', 'test']),
-    runtimeAgents: forAdmins(() => client.runtimeAgents, ['get', 'put', 'remove']),
+    runtimeAgents: forAdmins(() => client.runtimeAgents, ['list', 'get', 'put', 'remove']),
     policies: forAdmins(() => client.policies, ['list', 'get', 'put', 'remove']),
     runs: answeredRuns(guardRuns(client, guards), client),
     schedules: takingShown(

@@ -183,6 +183,12 @@ export function hasExpired({ expires_at: at }: Pick<KeyRecord, 'expires_at'>, no
   return at !== null && Date.parse(at) <= now;
 }
 
+/** Why a key of the tenant admits no caller any more, as the end of a sentence; null: it does. */
+export function endOfKey(record: KeyRecord | null, tenant: string, now: number): string | null {
+  if (record === null || record.tenant !== tenant) return 'is revoked';
+  return hasExpired(record, now) ? 'has expired' : null;
+}
+
 export function shownKey(record: KeyRecord, usedAt: string | undefined): AccessKey {
   const { digest: _, ...shown } = record;
   return { ...shown, last_used_at: usedAt ?? null };

@@ -3,7 +3,7 @@
 import { onceFieldOf } from '../../contract/directive/once.ts';
 import type { ScheduleClient, ScheduleView } from '../../contract/schedule/schedule.ts';
 import type { Audit } from './audit.ts';
-import { hasExpired, type KeyRecord } from './key-records.ts';
+import { endOfKey, type KeyRecord } from './key-records.ts';
 import { callerText, hasScope, type Patterns, PERSON_MARK, type Principal, TOKEN_MARK } from './principal.ts';
 import type { SpendBudget } from './key-budget.ts';
 import { ENVIRONMENT_KEY, principalOf } from './gate.ts';
@@ -62,8 +62,8 @@ export function createOwnerCheck(
     if (owner.id === ENVIRONMENT_KEY) return null;
     if ([TOKEN_MARK, PERSON_MARK].some((mark) => owner.id.startsWith(mark))) return notAllowed(caller, fired);
     const record = await find(owner.id);
-    if (record === null || record.tenant !== tenant) return `The ${callerText(caller)} is revoked.`;
-    if (hasExpired(record, now())) return `The ${callerText(caller)} has expired.`;
+    const end = endOfKey(record, tenant, now());
+    if (record === null || end !== null) return `The ${callerText(caller)} ${end}.`;
     const key = principalOf(record);
     if (!hasScope(key, 'submit')) return `The ${callerText(caller)} has not the scope submit.`;
     return notAllowed(key, fired);

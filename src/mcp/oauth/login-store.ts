@@ -10,8 +10,12 @@ export interface LoginRecords {
   /** false: another holder has it. It is over after `leaseMs`. */
   lock(server: string, holder: string, leaseMs: number): Promise<boolean>;
   unlock(server: string, holder: string): Promise<void>;
-  /** Whatever was there. */
-  put(server: string, written: { readonly version: string; readonly sealed: string }): Promise<void>;
+  /** Replaces any login. `endsAt`: when it ends, used or not, milliseconds since the epoch. Default: never. */
+  put(
+    server: string,
+    written: { readonly version: string; readonly sealed: string },
+    endsAt?: number | null,
+  ): Promise<void>;
   /**
    * Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. Rejects when it may
    * still be lost; safe to repeat.
@@ -37,7 +41,7 @@ export interface StoredLogin {
 export interface LoginStore extends Pick<LoginRecords, 'lock' | 'unlock' | 'remove'> {
   /** null: no login. Rejects with a `LoginFault` when it cannot be opened. */
   read(server: string): Promise<StoredLogin | null>;
-  put(server: string, stored: StoredLogin): Promise<void>;
+  put(server: string, stored: StoredLogin, endsAt?: number | null): Promise<void>;
   replace(
     server: string,
     stored: StoredLogin,
@@ -74,8 +78,8 @@ export function createLoginStore({ records, seal, principal }: LoginStoreOptions
       if (login === null) throw new LoginFault('auth', unreadable(server), { isLocal: true });
       return { version: record.version, login };
     },
-    async put(server, { version, login }) {
-      await records.put(server, { version, sealed: sealedLogin(server, login) });
+    async put(server, { version, login }, endsAt = null) {
+      await records.put(server, { version, sealed: sealedLogin(server, login) }, endsAt);
     },
     replace: async (server, { version, login }, { was, holder }) =>
       records.replace(server, { was, holder, version, sealed: sealedLogin(server, login) }),

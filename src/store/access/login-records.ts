@@ -38,22 +38,35 @@ export function createLoginRecords(
   const run = prepareScripts(connection);
   const extendedAt = new Map<string, number>();
   const keysOf = (server: string): [record: string, lock: string] => keys.login(principal, server);
-  const write = async (server: string, was: string, holder: string, { version, sealed }: LoginRecord) => {
-    const [verdict] = await run('login-write', keysOf(server), [was, holder, version, sealed, KEEP_MS]);
+  const write = async (
+    server: string,
+    was: string,
+    holder: string,
+    { version, sealed }: LoginRecord,
+    endsAt: number | null = null,
+  ) => {
+    const end = endsAt === null ? '' : Math.floor(endsAt);
+    const [verdict] = await run('login-write', keysOf(server), [was, holder, version, sealed, KEEP_MS, end]);
     return verdict === 'written';
   };
 
-  async function extend(server: string): Promise<void> {
+  async function extend(server: string, endsAt: number): Promise<void> {
     if (performance.now() - (extendedAt.get(server) ?? -EXTEND_EACH_MS) < EXTEND_EACH_MS) return;
     extendedAt.set(server, performance.now());
-    await connection.pexpire(keysOf(server)[0], KEEP_MS);
+    await connection.pexpireat(keysOf(server)[0], Math.min(Date.now() + KEEP_MS, endsAt));
   }
 
   return {
     async read(server: string): Promise<LoginRecord | null> {
-      const [version = null, sealed = null] = await connection.hmget(keysOf(server)[0], 'version', 'sealed');
+      const [record] = keysOf(server);
+      const [version = null, sealed = null, ends] = await connection.hmget(
+        record,
+        'version',
+        'sealed',
+        'ends',
+      );
       if (version === null || sealed === null) return null;
-      await extend(server);
+      await extend(server, Number(ends ?? Infinity));
       return { version, sealed };
     },
     /** false: another holder has it. */
@@ -66,8 +79,9 @@ export function createLoginRecords(
     async unlock(server: string, holder: string): Promise<void> {
       await run('login-unlock', [keysOf(server)[1]], [holder]);
     },
-    async put(server: string, record: LoginRecord): Promise<void> {
-      await write(server, '*', '', record);
+    /** `endsAt`: when it ends, used or not, milliseconds since the epoch. Default: never. */
+    async put(server: string, record: LoginRecord, endsAt: number | null = null): Promise<void> {
+      await write(server, '*', '', record, endsAt);
     },
     /**
      * Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. Rejects when it was

@@ -14,6 +14,15 @@ export interface DeadEntry extends DirectiveRef {
   endedAt: number;
 }
 
+/** A place in the list: behind the entry of this instant and name. */
+export type DeadPlace = Pick<DeadEntry, 'endedAt' | 'requestId' | 'id'>;
+
+export interface DeadPage {
+  readonly entries: readonly DeadEntry[];
+  /** Nothing lies beyond it. */
+  readonly isLast: boolean;
+}
+
 export type DeadLetterIndex = ReturnType<typeof createDeadLetterIndex>;
 
 /** Entries that one script drops, so that it does not block Redis. */
@@ -38,6 +47,21 @@ function entryOf(member: string, endedAt: number): DeadEntry {
     errorType,
     endedAt,
   };
+}
+
+/** `reply`: of a range with scores. */
+function entriesIn(reply: readonly string[]): DeadEntry[] {
+  const entries: DeadEntry[] = [];
+  for (let index = 0; index < reply.length; index += 2)
+    entries.push(entryOf(reply[index] ?? '', Number(reply[index + 1])));
+  return entries;
+}
+
+/** Entries of one instant are in the order of their names, as in Redis. */
+function isBeyond(entry: DeadPlace, from: DeadPlace, order: 'oldest' | 'newest'): boolean {
+  if (entry.endedAt !== from.endedAt) return true;
+  const [name, passed] = [entry, from].map(({ requestId, id }) => `${requestId}/${id}`) as [string, string];
+  return order === 'oldest' ? name > passed : name < passed;
 }
 
 /** A tenant without dead letters is forgotten this long after its last one, so that none is being listed meanwhile. */
@@ -76,19 +100,25 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
     async remove(entry: Omit<DeadEntry, 'endedAt'>): Promise<boolean> {
       return (await connection.zrem(keys.dead(tenantOf(entry.requestId)), memberOf(entry))) === 1;
     },
-    /** Entries of a tenant from position `offset`, oldest first. */
-    async page(tenant: string, offset: number, limit: number): Promise<DeadEntry[]> {
-      const reply = await connection.zrange(
-        keys.dead(tenant),
-        String(offset),
-        String(offset + limit - 1),
-        'WITHSCORES',
-      );
-      const entries: DeadEntry[] = [];
-      for (let index = 0; index < reply.length; index += 2) {
-        entries.push(entryOf(reply[index] ?? '', Number(reply[index + 1])));
+    /** Entries of a tenant beyond a place, at most `limit`; null: from the beginning. */
+    async page(
+      tenant: string,
+      order: 'oldest' | 'newest',
+      from: DeadPlace | null,
+      limit: number,
+    ): Promise<DeadPage> {
+      const first = from?.endedAt ?? (order === 'oldest' ? '-inf' : '+inf');
+      for (let offset = 0; ; offset += limit) {
+        const place = ['WITHSCORES', 'LIMIT', offset, limit] as const;
+        const reply =
+          order === 'oldest'
+            ? await connection.zrangebyscore(keys.dead(tenant), first, '+inf', ...place)
+            : await connection.zrevrangebyscore(keys.dead(tenant), first, '-inf', ...place);
+        const entries = entriesIn(reply);
+        const isLast = entries.length < limit;
+        const beyond = entries.filter((entry) => from === null || isBeyond(entry, from, order));
+        if (beyond.length > 0 || isLast) return { entries: beyond, isLast };
       }
-      return entries;
     },
     /** Drops entries whose directives are no longer readable, by the clock of Redis. */
     async expire(retentionMs: (tenant: string) => number): Promise<void> {

@@ -1,5 +1,6 @@
 // The effects of the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper
 // forgets it. Never forgets a directive before its dead letter is written: the sweeper writes a missing one.
+import { INQUIRY_PATTERN } from '../../contract/identifiers.ts';
 import { isPassing } from '../../contract/tool/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { SweepIndex } from './sweep-index.ts';
@@ -23,8 +24,8 @@ export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
     lane,
     errorType,
   }: EndedDirective & { errorType: string }): Promise<void> {
-    // Who reads has its error at once, and its request is gone within a minute.
-    if (isPassing(requestId)) return;
+    // Who reads has its error at once, and its request is gone within a minute; an inquiry leaves the dead letter to the lost call.
+    if (isPassing(requestId) || INQUIRY_PATTERN.test(id)) return;
     await dead.add({ requestId, id, lane, errorType });
   }
 

@@ -219,8 +219,8 @@ describe('the same ids of two tenants', () => {
       { tenant: 'acme', request_id: 'dead', id: 'dead' },
     ]);
     const first = await operator.deadLetters({ tenant: '*', limit: 1 });
-    expect(first).toMatchObject({ total: 1, next: '0.acme' });
-    expect(await operator.deadLetters({ tenant: '*', after: '0.acme' })).toEqual({
+    expect(first).toMatchObject({ total: 1, next: expect.stringMatching(/\/dead$/) as string });
+    expect(await operator.deadLetters({ tenant: '*', after: first.next ?? '' })).toEqual({
       dead_letters: [],
       total: 1,
       next: null,

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/directive/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/directive/dead-letter.ts';
 import { type Execution } from '../../../src/worker/executors/definition.ts';
+import { scan } from '../../../src/directives/change/redrive.ts';
 import { untilHolds } from '../../support/eventually.ts';
 import { done, fails } from '../../support/executors.ts';
 import { dueAt, failureOf, LANE, toolCall } from '../../support/journal.ts';
@@ -48,7 +49,7 @@ async function endedAndStopped(...calls: readonly Call[]): Promise<void> {
 /** How often Redis was asked for a range of a sorted set, as the list of dead letters is. */
 async function rangesRead(): Promise<number> {
   const stats = await (open.connection as Redis).info('commandstats');
-  return Number(/cmdstat_zrange:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  return Number(/cmdstat_zrangebyscore:calls=(\d+)/.exec(stats)?.[1] ?? 0);
 }
 
 const NOTHING = { redriven: [], not_found: [], refused: [], left: 0 };
@@ -143,6 +144,31 @@ describe('the list', () => {
     expect(await paged()).toEqual(['c-4', 'c-2', 'c-0']);
     expect(await paged('oldest')).toEqual(['c-0', 'c-2', 'c-4']);
   });
+
+  /** Issue 33, point 5, and issue 38: a letter that is removed between two pages must not shift the others. */
+  test.each(['oldest', 'newest'] as const)(
+    'is seen once by a pass over the list while others leave and join it: %s first',
+    async (order) => {
+      const { dead } = open;
+      const entryAt = (at: number) => ({ requestId: `r-${at}`, id: 'a', lane: null, errorType: 'auth' });
+      const entries = Array.from({ length: 450 }, (_, at) => entryAt(at));
+      // Many have the same instant.
+      await Promise.all(entries.map(async (entry) => dead.add(entry)));
+      const seen: string[] = [];
+      for await (const { requestId, endedAt: _endedAt, ...entry } of scan(
+        { dead, tenant: 'default' },
+        {},
+        order,
+      )) {
+        seen.push(requestId);
+        if (seen.length % 3 === 0) await dead.remove({ requestId, ...entry });
+        if (seen.length % 100 === 0) await dead.add(entryAt(1_000 + seen.length));
+      }
+      const first = seen.filter((id) => Number(id.slice(2)) < 1_000);
+      expect(new Set(first)).toEqual(new Set(entries.map(({ requestId }) => requestId)));
+      expect(new Set(seen).size).toBe(seen.length);
+    },
+  );
 
   test('is counted by lane, type of error and hour, and filtered by time', async () => {
     await open.startWorker(asTold);
@@ -304,7 +330,7 @@ describe('a redrive', () => {
   test('that died between the successor and the list makes no second one', async () => {
     const directive = failing('auth');
     await endedAndStopped(directive);
-    const entries = await open.dead.page('default', 0, 10);
+    const { entries } = await open.dead.page('default', 'oldest', null, 10);
     await open.client.redrive({ all: true });
     for (const entry of entries) await open.dead.add(entry);
     expect(await open.client.redrive({ all: true })).toMatchObject({

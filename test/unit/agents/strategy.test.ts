@@ -268,6 +268,7 @@ describe('a strategy that is wrong fails its run at once', () => {
   test.each([
     ['an id twice', [callTool('a', 'math.add'), callTool('a', 'math.add')]],
     ['an id that is none', [callTool('a b', 'math.add')]],
+    ['the id of an inquiry about a lost call', [callTool('a.reconcile-1', 'math.add')]],
     ['no id', [{ type: 'tool_exec', tool_name: 'math.add' }]],
     ['a model directive that the contract refuses', [{ type: 'llm_generate', id: 'm', max_tokens: -1 }]],
     ['a tool directive that the contract refuses', [callTool('a', 'math.add', {}, { timeout_ms: 0.5 })]],

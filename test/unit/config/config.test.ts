@@ -118,15 +118,6 @@ describe('a server', () => {
     ]);
   });
 
-  test('with logins of callers has no page where those logins end', () => {
-    const server = { url: 'https://x.example/mcp', auth: { login: 'each' } };
-    const access = { personal_logins: { public_url: 'https://adjutant.example' } };
-    const { errors } = fault(() => parse({ access, mcpServers: { callback: server } }));
-    expect(errors).toEqual([
-      { path: 'mcpServers.callback', message: expect.stringContaining('choose another name') },
-    ]);
-  });
-
   test('with a url that is none is told which are', () => {
     const { errors } = fault(() => parse({ mcpServers: { a: { url: 'htp://x' } } }));
     expect(errors).toEqual([{ path: 'mcpServers.a.url', message: 'must be an http or https URL' }]);

@@ -207,6 +207,8 @@ describe('a scripted host', () => {
     expect((await read('redrive', which)).redriven).toHaveLength(1);
     expect((await read('read_request', { request_id: made })).directives).toHaveLength(2);
     expect((await call('redrive', { all: true })).text).toContain('has no argument');
+    const asked = await call('reconcile', { request_id: made, directive_id: id });
+    expect(asked.text).toContain('is no call of a tool whose outcome is unknown');
     expect((await call('call_tool', { name: 'peer.wait' })).text).toContain('server, idempotency_key.');
   });
 

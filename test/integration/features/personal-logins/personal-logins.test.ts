@@ -7,7 +7,9 @@ import { SCOPES } from '../../../../src/contract/access/access.ts';
 import type { DirectiveSummary } from '../../../../src/contract/request/request-view.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
-import { closeRedis, connectRedis } from '../../../../src/platform/redis/connection.ts';
+import type { LoginStore } from '../../../../src/mcp/oauth/login-store.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../../../src/platform/redis/connection.ts';
+import { keySpace } from '../../../../src/store/keys.ts';
 import { accountOf } from '../../../../src/store/request/envelope.ts';
 import { loginAt, startOAuthPeer, storeOn, TOKEN_KEY } from '../../../support/oauth.ts';
 import { createStranger, type Stranger } from '../../../support/oidc.ts';
@@ -29,11 +31,20 @@ async function scene() {
   const [peer, model, issuer, port] = await Promise.all(starts);
   const base = `http://127.0.0.1:${port}`;
   const config = {
-    mcpServers: { crm: { url: peer.server().transport.url, auth: { login: 'each' }, approve: ['admin'] } },
+    mcpServers: {
+      crm: { url: peer.server().transport.url, auth: { login: 'each' }, approve: ['admin'] },
+      books: { url: peer.server().transport.url, auth: { login: 'each' } },
+    },
     access: {
       personal_logins: { public_url: base },
-      jwt: { issuer: 'https://issuer.example', audience: 'adjutant', jwks_url: issuer.url },
+      jwt: {
+        issuer: 'https://issuer.example',
+        audience: 'adjutant',
+        jwks_url: issuer.url,
+        tenant_claim: 'tenant',
+      },
     },
+    tenants: { acme: {} },
     providers: { local: { type: 'openai-compatible', base_url: model.url } },
     models: { fast: 'local:small' },
     agents: { clerk: { stream: false, model: 'fast', tools: ['crm.*'], model_call: { max_retries: 0 } } },
@@ -59,9 +70,9 @@ async function scene() {
         return { request_id, id: directives[0]?.id ?? '' };
       },
       /** To the address of the authorization server. */
-      begun: async (by: Stranger = browser) => {
+      begun: async (by: Stranger = browser, server = 'crm') => {
         await peer.set({ person: account });
-        const page = `${base}/login/upstream/crm`;
+        const page = `${base}/login/upstream/${server}`;
         expect((await by.post(page, { act: 'key', key })).status).toBe(303);
         const proof = proofIn(await (await by.get(page)).text());
         const onward = await (await by.post(page, { act: 'begin', proof })).text();
@@ -69,8 +80,8 @@ async function scene() {
       },
     };
   };
-  const person = async (name: string, account: string) => {
-    const { key, id } = await keys.create({ name, scopes: [...SCOPES] });
+  const person = async (name: string, account: string, more: object = {}) => {
+    const { key, id } = await keys.create({ name, scopes: [...SCOPES], ...more });
     return personWith(key, id, account);
   };
   const [ada, bob] = [await person('ada', ADA), await person('bob', BOB)];
@@ -78,14 +89,48 @@ async function scene() {
     const back = await callbackOf(who.browser, await who.begun());
     return (await who.browser.get(back)).text();
   };
+  const onRedis = async <T>(work: (connection: RedisConnection) => Promise<T>): Promise<T> => {
+    const connection = connectRedis(redis.url, 'commands');
+    try {
+      return await work(connection);
+    } finally {
+      await closeRedis(connection);
+    }
+  };
   return {
     base,
     peer,
     ada,
     bob,
+    person,
+    /** The operations on keys and logins, of a new key. */
+    keyWith: async (rights: object) => {
+      const { key } = await keys.create({ name: 'some', ...rights } as never);
+      return createAccessClient({ baseUrl: base, apiKey: key });
+    },
     /** A caller with a token of an issuer, and no key. */
-    carol: async (claims: object = {}) =>
-      personWith(await issuer.token({ scope: SCOPES.join(' '), ...claims }), 'jwt:carol', CAROL),
+    carol: async (claims: object = {}, account = CAROL) =>
+      personWith(await issuer.token({ scope: SCOPES.join(' '), ...claims }), 'jwt:carol', account),
+    /** Another API of the installation, behind TLS. */
+    behindTls: async () => {
+      const personal_logins = { public_url: 'https://adjutant.example.com' };
+      const access = { ...config.access, personal_logins };
+      return startService({
+        redisUrl: redis.url,
+        prefix,
+        environment,
+        roles: { api: true },
+        config: { ...config, access },
+      });
+    },
+    /** Milliseconds for which Redis keeps a login; 0: there is none. */
+    keptMs: async (account: string) =>
+      onRedis(async (connection) =>
+        Math.max(0, await connection.pttl(keySpace(prefix).login(account, 'crm')[0])),
+      ),
+    /** The store of an account. */
+    storeFor: async <T>(account: string, work: (store: LoginStore) => Promise<T>) =>
+      onRedis(async (connection) => work(storeOn(connection, prefix, TOKEN_KEY, account))),
     revoke: async ({ id }: { id: string }) => keys.revoke(id),
     /** Whether a login of the key is stored. */
     async isStored(key: string) {
@@ -152,7 +197,7 @@ function proofIn(html: string): string {
 
 /** The address at which the authorization server sends the browser back. */
 async function callbackOf(browser: Stranger, authorize: string): Promise<string> {
-  return browser.follow(authorize, /\/login\/upstream\/callback/);
+  return browser.follow(authorize, /\/login\/upstream\/\w+\/callback/);
 }
 
 describe('a server that is called with the logins of its callers', () => {
@@ -206,12 +251,30 @@ describe('a server that is called with the logins of its callers', () => {
     } as never);
     await eventually(async () => labels(ADA)).toContain('a5');
     await bob.client.schedules.delete('hers');
+    await ada.client.schedules.create({
+      id: 'rare',
+      every_ms: 86_400_000,
+      directives: [{ type: 'tool_exec', tool_name: 'crm.use', arguments: { label: 'b5' } }],
+    } as never);
+    await bob.client.schedules.trigger('rare');
+    await eventually(async () => labels(BOB)).toContain('b5');
+    await bob.client.schedules.delete('rare');
+    await bob.client.again(confessed.request_id, {
+      directive: confessed.id,
+      arguments: { label: 'b4' },
+    });
+    await eventually(async () => labels(BOB)).toContain('b4');
     const query = planOf('a run', [['crm.use', { label: 'a6' }]]);
     const run = await ada.client.runs.start({ agent: 'clerk', query });
     await eventually(async () => (await ada.client.request(run.request_id))?.run?.status).toBe('completed');
     const his = planOf('his run', [['crm.use', { label: 'b6' }]]);
     const other = await bob.client.runs.start({ agent: 'clerk', query: his });
     await eventually(async () => (await ada.client.request(other.request_id))?.run?.status).toBe('completed');
+    // A fork of her run takes the results of her calls, and makes none with her login.
+    const { request_id: fork } = await bob.client.fork(run.request_id, { at: 1 });
+    await eventually(async () => (await ada.client.request(fork))?.run?.status).toBe('completed');
+    await bob.client.again(other.request_id, {});
+    await eventually(async () => (await labels(BOB)).filter((label) => label === 'b6')).toHaveLength(2);
     const forbidden = {
       problem: { code: 'forbidden', detail: expect.stringContaining('only that caller') as string },
     };
@@ -226,7 +289,7 @@ describe('a server that is called with the logins of its callers', () => {
     expect(bobs.filter((label) => !label?.startsWith('b'))).toEqual([]);
     expect(await labels(SERVICE)).toEqual([]);
     expect(new Set(adas)).toEqual(new Set(['a1', 'a2', 'a4', 'a5', 'a6']));
-    expect(new Set(bobs)).toEqual(new Set(['b1', 'b2', 'b6']));
+    expect(new Set(bobs)).toEqual(new Set(['b1', 'b2', 'b4', 'b5', 'b6']));
   });
 
   test('renewals of two callers at once give each its own token', async () => {
@@ -331,7 +394,10 @@ describe('a server that is called with the logins of its callers', () => {
     await logIn(bob);
     const own = async (key: string) =>
       (await createAccessClient({ baseUrl: base, apiKey: key }).logins()).logins;
-    expect(await own(ada.key)).toMatchObject([{ server: 'crm', url: `${base}/login/upstream/crm` }]);
+    expect(await own(ada.key)).toMatchObject([
+      { server: 'crm', url: `${base}/login/upstream/crm` },
+      { server: 'books', logged_in_at: null },
+    ]);
     const his = createAccessClient({ baseUrl: base, apiKey: bob.key });
     expect(await his.forgetLogin('crm')).toEqual({ server: 'crm', forgotten: true });
     expect((await own(bob.key))[0]?.logged_in_at).toBeNull();
@@ -372,11 +438,148 @@ describe('a server that is called with the logins of its callers', () => {
     expect(await labels(CAROL)).toEqual(['c1']);
   });
 
-  test('the logins of a revoked key are removed', async () => {
-    const { bob, logIn, revoke, isStored } = at;
-    await logIn(bob);
-    expect(await isStored(bob.id)).toBe(true);
-    await revoke(bob);
-    expect(await isStored(bob.id)).toBe(false);
+  /** RFC 9207, and RFC 9700, 4.4: an authorization server that sends a browser on must not get the code of another one. */
+  test('a login takes no answer of another server or of another issuer', async () => {
+    const { bob, peer } = at;
+    const codes = async () =>
+      (await peer.seen()).token.filter((grant) => grant === 'authorization_code').length;
+    const before = await codes();
+    for (const [begun, answered] of [
+      ['crm', 'books'],
+      ['books', 'crm'],
+    ] as const) {
+      const back = await callbackOf(bob.browser, await bob.begun(bob.browser, begun));
+      const swapped = back.replace(`/${begun}/callback`, `/${answered}/callback`);
+      expect((await bob.browser.get(swapped)).status).toBe(403);
+    }
+    for (const iss of ['https://evil.example', null]) {
+      const back = new URL(await callbackOf(bob.browser, await bob.begun()));
+      if (iss === null) back.searchParams.delete('iss');
+      else back.searchParams.set('iss', iss);
+      const answer = await bob.browser.get(back.href);
+      expect([answer.status, await answer.text()]).toEqual([
+        502,
+        expect.stringContaining('Login failed') as string,
+      ]);
+    }
+    expect(await codes()).toBe(before);
+  });
+
+  test('a caller of the same name in another tenant, or with another key, has a login of its own', async () => {
+    const { carol, person, labels } = at;
+    const asked = async ({ client, call }: Awaited<ReturnType<typeof carol>>, label: string) => {
+      const { request_id, id } = await call(label);
+      const directive = async () =>
+        (await client.request(request_id))?.directives.find((each) => each.id === id);
+      await eventually(async () => (await directive())?.inputs?.[0]?.mode).toBe('url');
+      await client.cancel(request_id);
+    };
+    await asked(await carol({ tenant: 'acme' }), 'acme');
+    await asked(await person('ada', 'other@example.org'), 'other');
+    expect(await labels(CAROL)).toEqual(['c1']);
+    expect(await labels(ADA)).not.toContain('other');
+  });
+
+  test('a login ends with the key of its caller, and with the time of a person, renewed or not', async () => {
+    const { person, carol, logIn, keptMs, storeFor, keyWith } = at;
+    const HOUR_MS = 3_600_000;
+    const expires_at = new Date(Date.now() + HOUR_MS).toISOString();
+    const brief = await person('brief', 'brief@example.org', { expires_at });
+    await logIn(brief);
+    const account = accountOf('default', { key: brief.id });
+    const within = (ms: number, most: number): void => expect([ms > 0, ms <= most]).toEqual([true, true]);
+    within(await keptMs(account), HOUR_MS);
+    await storeFor(account, async (store) => {
+      const { version, login } = (await store.read('crm')) ?? { version: '', login: null };
+      if (login === null) throw new Error('there is no login');
+      await store.lock('crm', 'renewal', 5_000);
+      expect(
+        await store.replace('crm', { version: 'renewed', login }, { was: version, holder: 'renewal' }),
+      ).toBe(true);
+      await store.read('crm');
+    });
+    within(await keptMs(account), HOUR_MS);
+    await logIn(await carol());
+    const hers = accountOf('default', { key: 'jwt:carol', issuer: 'https://issuer.example' });
+    within(await keptMs(hers), 30 * 24 * HOUR_MS);
+    // An administrator of her tenant locks her out at once, and no one else does.
+    const [may, mayNot, elsewhere] = await Promise.all(
+      [
+        { scopes: ['admin', 'submit'] },
+        { scopes: ['submit', 'decide'] },
+        { scopes: ['admin', 'submit'], tenant: 'acme' },
+      ].map(keyWith),
+    );
+    const whose = { caller: 'jwt:carol' };
+    await expect(mayNot?.forgetLogin('crm', whose)).rejects.toMatchObject({ problem: { code: 'forbidden' } });
+    expect(await elsewhere?.forgetLogin('crm', whose)).toMatchObject({ forgotten: false });
+    expect(await may?.forgetLogin('crm', { caller: 'oidc:carol' })).toMatchObject({ forgotten: false });
+    expect(await keptMs(hers)).toBeGreaterThan(0);
+    expect(await may?.forgetLogin('crm', whose)).toMatchObject({ forgotten: true });
+    expect(await keptMs(hers)).toBe(0);
+  });
+
+  test('work of a revoked key uses no login, nor does a key that is revoked during its login store one', async () => {
+    const { person, bob, admin, peer, labels, logIn, revoke, isStored, storeFor } = at;
+    const dan = await person('dan', 'dan@example.org');
+    await logIn(dan);
+    const call = await dan.call('d1', 'admin');
+    const { request_id } = await dan.client.runs.start({
+      agent: 'clerk',
+      query: planOf('a run of dan', [['crm.admin', { label: 'd2' }]]),
+    });
+    const directives = async (id: string) => (await admin.request(id))?.directives ?? [];
+    const waiting = async (id: string) =>
+      (await directives(id)).find(({ status }) => status === 'waiting')?.id ?? '';
+    for (const id of [call.request_id, request_id])
+      await eventually(async () => (await waiting(id)) !== '').toBe(true);
+    const account = accountOf('default', { key: dan.id });
+    const kept = await storeFor(account, async (store) => store.read('crm'));
+    const codes = async () => (await peer.seen()).token.length;
+    const back = await callbackOf(dan.browser, await dan.begun());
+    const before = await codes();
+    await peer.set({ hold: true });
+    const answer = dan.browser.get(back);
+    await eventually(codes).toBe(before + 1);
+    await revoke(dan);
+    await peer.set({ hold: false });
+    expect((await answer).status).toBe(403);
+    expect(await isStored(dan.id)).toBe(false);
+    // As an API leaves it that dies between the revocation and the removal.
+    await storeFor(account, async (store) => store.put('crm', kept as NonNullable<typeof kept>));
+    await bob.client.runs.decide(call.request_id, call.id, { decision: 'approve' });
+    await bob.client.runs.decide(request_id, await waiting(request_id), { decision: 'approve' });
+    await eventually(async () => (await directives(call.request_id))[0]?.status).toBe('failed');
+    const end = await admin.result(call.request_id, call.id);
+    expect(JSON.stringify(end?.data)).toContain('the key of its caller is revoked');
+    await eventually(async () => (await admin.request(request_id))?.run?.status).toBe('completed');
+    expect(await labels('dan@example.org')).toEqual([]);
+  });
+
+  test('a call that waits for the login of a key ends once the key is revoked', async () => {
+    const { person, admin, revoke } = at;
+    const eve = await person('eve', 'eve@example.org');
+    const called = await eve.call('e1');
+    const directive = async () => (await admin.request(called.request_id))?.directives[0];
+    await eventually(async () => (await directive())?.inputs?.[0]?.mode).toBe('url');
+    await revoke(eve);
+    await eventually(async () => (await directive())?.status).toBe('failed');
+    const end = await admin.result(called.request_id, called.id);
+    expect(JSON.stringify(end?.data)).toContain('the key of its caller is revoked');
+  });
+
+  test('behind TLS the cookie of a person belongs to this host alone', async () => {
+    const { bob, behindTls } = at;
+    await using api = await behindTls();
+    const page = `${api.url}/login/upstream/crm`;
+    const browser = createStranger();
+    await browser.post(page, { act: 'key', key: bob.key });
+    const [line = ''] = browser.set;
+    expect(line).toMatch(/^__Host-adjutant_upstream_person=.*; Path=\/; Secure;/);
+    // Another host of the domain can set this one.
+    const secret = /=([^;]+)/.exec(line)?.[1] ?? '';
+    const cookie = `adjutant_upstream_person=${secret}`;
+    const shown = await (await fetch(page, { headers: { cookie } })).text();
+    expect(shown).toContain('First sign in here');
   });
 });

@@ -215,10 +215,15 @@ describe('a server that a tenant adds at runtime', () => {
     const put = async (name: string, path: string) =>
       globex.servers.put(name, { server: { url: `${url}/${path}` } }).then(
         () => 'done',
-        (error: { problem?: { code?: string } }) => error.problem?.code,
+        ({ problem }: { problem?: { code?: string; detail?: string } }) => {
+          if (problem?.code === 'version_conflict') details.push(problem.detail ?? '');
+          return problem?.code;
+        },
       );
+    const details: string[] = [];
     const both = await Promise.all([put('one', 'a'), put('one', 'b')]);
     expect(both.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['done', 'version_conflict']);
+    expect(details).toEqual([expect.stringMatching(/"one" has the version \d+: read it/)]);
     expect([await put('two', ''), await put('__proto__', ''), await put('four', '')]).toEqual([
       'done',
       'done',
@@ -347,6 +352,15 @@ const whole = shared(async () => {
   await untilHolds(async () => expect(JSON.stringify(await operator.tools())).toContain('peer.echo'));
   return {
     url: service.url,
+    /** Another API of the installation, with other sections. */
+    api: async (more: object) =>
+      startService({
+        redisUrl: redis.url,
+        prefix: service.prefix,
+        roles: { api: true },
+        environment,
+        config: { ...config, ...more },
+      }),
     acme: acme.client,
     acmeKey: acme.key,
     acmeKeys: acme.keys,
@@ -526,17 +540,26 @@ describe('a policy that a tenant adds at runtime', () => {
   });
 
   test('is added, listed and removed at the terminal', async () => {
-    const { url, acmeKey } = whole;
+    const { url, acmeKey, api } = whole;
     const rules = [{ name: 'none', when: 'tool == "peer.never"', decision: 'deny' }];
     const folder = await cliFolder({
       'typed.json': { rules },
       'agent.json': { model: 'main:open', limits: { max_iterations: 2 } },
+      'dear.json': { model: 'main:dear', limits: { max_iterations: 2 } },
     });
     const run = async (...args: string[]) => runCommand(args, url, { ADJUTANT_API_KEY: acmeKey });
     expect(await run('policy', 'add', 'typed', join(folder, 'typed.json'))).toMatchObject({ code: 0 });
     expect((await run('policy', 'list')).stdout).toMatch(/typed +\d+ +1 /);
     expect((await run('policy', 'remove', 'typed')).stdout).toContain('typed is removed');
     expect(await run('agents', 'add', 'typed', join(folder, 'agent.json'))).toMatchObject({ code: 0 });
+    expect((await run('agents', 'list')).stdout).toMatch(/typed +\d+ +/);
+    expect((await run('agents', 'list', '--json')).stdout).not.toContain('clerk');
+    // Bounds that have become stricter: it is listed with its fault, and replaced without its version.
+    await using stricter = await api({ runtime_agents: { enabled: true, models: ['main:dear'] } });
+    const there = async (...args: string[]) =>
+      runCommand(['agents', ...args], stricter.url, { ADJUTANT_API_KEY: acmeKey });
+    expect((await there('list')).stdout).toMatch(/typed +\d+ .*model/);
+    expect(await there('add', 'typed', join(folder, 'dear.json'))).toMatchObject({ code: 0 });
     expect((await run('agents', 'remove', 'typed')).stdout).toContain('typed is removed');
   });
 

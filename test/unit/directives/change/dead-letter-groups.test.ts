@@ -6,7 +6,7 @@ import { groupDeadLetters } from '../../../../src/directives/change/dead-letter-
 
 async function* of(entries: readonly Partial<DeadEntry>[]) {
   for (const entry of entries) {
-    yield { entry: { requestId: 'r', id: 'd', lane: 'tool.a', errorType: 'timeout', endedAt: 0, ...entry } };
+    yield { requestId: 'r', id: 'd', lane: 'tool.a', errorType: 'timeout', endedAt: 0, ...entry };
   }
 }
 
