@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '58f2b130e321a593feb4f6a8bc8ff301fd6c4a4a28365eaa0c70584d530697da';
+export const CONTRACT_SHA256 = 'c8e2617941f73c741ab666e85b1adf7167d6e0c31e199560884f69dfcb231bb9';

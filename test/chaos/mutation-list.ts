@@ -245,6 +245,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   'test/integration/features/policy/decisions.test.ts': {
     'policy-denied': '',
     'login-approves-nothing': 'return false;',
+    'policy-sampled': 'return null;',
     'policy-seen': 'if false then',
     'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
     'policy-once': 'if false then',

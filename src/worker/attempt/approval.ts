@@ -15,12 +15,12 @@ import type { Ruling } from '../../contract/policy/policy.ts';
 import { isWebhookLane } from '../../store/catalog/route.ts';
 import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { APPROVAL_KEY, QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
-import type { AskedQuestions, Execution } from '../executors/definition.ts';
-import type { AttemptParts, Claimed } from './claimed.ts';
+import type { AskedQuestions, Execution, ExecutionContext } from '../executors/definition.ts';
+import type { AttemptParts, Claimed, ClaimedCall } from './claimed.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import { durably } from '../record/durably.ts';
 import { isEncrypted } from './encrypted-attempt.ts';
-import { firstAnswer } from './questions.ts';
+import { firstAnswer, redisNow } from './questions.ts';
 
 /**
  * null: the call may be made, or an earlier attempt has made it and this one asks for its end. Otherwise the outcome of the attempt: it asks, or
@@ -85,21 +85,50 @@ async function disapproved(
 /** null: there are no rules, or the directive delivers a webhook of the service. `taken-over`: another worker has the claim. */
 async function rulingOf(
   parts: AttemptParts,
-  { envelope, lane, claim, digest, origin, candidate, granted }: Claimed,
+  claimed: Claimed,
   directive: Directive,
 ): Promise<Ruling | 'taken-over' | null> {
   const { policy } = parts;
-  if (policy === null || isWebhookLane(lane)) return null;
-  const call = { directive, envelope, lane, claim, digest, origin, candidate, now: granted.now };
+  if (policy === null || isWebhookLane(claimed.lane)) return null;
+  const call = ruledCall(claimed, directive, claimed.granted.now);
   return (await durably(parts, async () => policy.rule(call))) ?? 'taken-over';
 }
 
+function ruledCall(
+  { envelope, lane, claim, digest, origin, candidate }: Claimed,
+  directive: Directive,
+  now: number,
+): ClaimedCall {
+  return { directive, envelope, lane, claim, digest, origin, candidate, now };
+}
+
+/** The rules about models that the tool of the call asks; undefined: there are none. */
+export function samplingRules(
+  { policy }: AttemptParts,
+  claimed: Claimed,
+  directive: Directive,
+  { stop }: Pick<AttemptHandle, 'stop'>,
+): ExecutionContext['deniedModels'] {
+  if (policy === null) return undefined;
+  return async (asked) => {
+    const ruling = await policy.ruleSampled(ruledCall(claimed, directive, redisNow(claimed)), asked);
+    if (ruling === null) stop('lost');
+    if (ruling === null) return 'the claim of the call was taken over';
+    return ruling.decision === 'deny' ? denialOf(ruling) : null;
+  };
+}
+
+function deniedBy(ruling: Ruling): Execution {
+  const { rule, reason } = ruling;
+  const details = { rule, ...(reason === null ? {} : { reason }) };
+  return refused('policy_denied', `The call is ${denialOf(ruling)}`, details);
+}
+
 /** Names the rule and its reason, and nothing of the call. */
-function deniedBy({ rule, reason, failed }: Ruling): Execution {
+function denialOf({ rule, reason, failed }: Ruling): string {
   const by = rule === null ? 'by the default of the policy' : `by the rule "${rule}"`;
   const why = failed === undefined ? '' : `, which could not be evaluated (${failed})`;
-  const message = `The call is denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
-  return refused('policy_denied', message, { rule, ...(reason === null ? {} : { reason }) });
+  return `denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
 }
 
 /** The last question was another one than about the call. */

@@ -124,6 +124,18 @@ export interface ExecutionContext {
    * claim is lost. `withdrawn`: the answer is not needed any more.
    */
   ask?(asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer>;
+  /** Why the rules of the policy deny models to the tool; null: they do not. Rejects when Redis does not answer. Absent: there are no rules. */
+  deniedModels?: ((asked: SampledModels) => Promise<string | null>) | undefined;
+}
+
+/** Models that a tool asks during its call. */
+export interface SampledModels {
+  /** Names, first choice first. */
+  readonly models: readonly string[];
+  /** Number of the request in its attempt, from 1. */
+  readonly number: number;
+  /** Whether a budget goes on with them, so that the request is counted already. */
+  readonly isCheaper: boolean;
 }
 
 /** A question of a tool whose call is held meanwhile. */

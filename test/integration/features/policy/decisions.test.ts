@@ -40,6 +40,13 @@ const provider = shared(async () =>
     const { messages } = request.body as { messages: { role: string; content: string }[] };
     const query = messages.find(({ role }) => role === 'user')?.content ?? '';
     const answer = messages.find(({ role }) => role === 'tool')?.content;
+    const answers = (message: object, finish_reason: string) => {
+      const choices = [{ index: 0, finish_reason, message }];
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+    };
+    // As tools of `asking` ask.
+    if (/^(sum up|again)/.test(query)) return answers({ content: 'in short' }, 'stop');
     const call = {
       id: `c${index}`,
       type: 'function',
@@ -47,18 +54,26 @@ const provider = shared(async () =>
     };
     const message =
       answer === undefined ? { content: null, tool_calls: [call] } : { content: `read: ${answer}` };
-    const finish = answer === undefined ? 'tool_calls' : 'stop';
-    const choices = [{ index: 0, finish_reason: finish, message }];
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+    return answers(message, answer === undefined ? 'tool_calls' : 'stop');
   }),
 );
+
+const SAMPLED = "kind == 'llm_generate' && server == 'asking'";
+const asking = (model: string, env: Record<string, string>) => ({
+  ...ownServerEntry('asking-peer.ts', env),
+  questions: true,
+  sampling: { model, max_tokens: 100 },
+});
 
 const service = shared(async () => {
   const started = await startService({
     redisUrl: redis.url,
     config: {
-      mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+      mcpServers: {
+        peer: ownServerEntry('legacy-peer.ts'),
+        asking: asking('main:open', {}),
+        dear: asking('main:dear', { ASKING_ERA: 'legacy' }),
+      },
       providers: {
         main: {
           type: 'openai-compatible',
@@ -77,9 +92,24 @@ const service = shared(async () => {
       policy: {
         counters: {
           added: { of: 'tool == "peer.add"', sum: 'args.a' },
+          sampled: { of: SAMPLED, per: 'request' },
           secrets: { of: 'tool == "peer.echo" && args.text == "secret"', per: 'request' },
         },
         rules: [
+          {
+            name: 'not-sampled',
+            when: `${SAMPLED} && request.like('deny-*')`,
+            decision: 'deny',
+            reason: 'Not so.',
+          },
+          { name: 'sampled-by-person', when: `${SAMPLED} && request.like('ask-*')`, decision: 'ask' },
+          {
+            name: 'sampled-twice',
+            when: `${SAMPLED} && request.like('limit-*')`,
+            decision: 'limit',
+            counter: 'sampled',
+            at_most: 2,
+          },
           { name: 'no-secret', when: "model == 'main:secret'", decision: 'deny' },
           {
             name: 'no-word',
@@ -236,6 +266,43 @@ describe('the rules of an operator', () => {
     });
     expect(asked()).toBe(before);
     expect((await outcome('main:costly')).result).toMatchObject({ ok: true });
+  });
+
+  describe('about a model that a tool asks during its call', () => {
+    const sampled = async (kind: string, tool: string) => {
+      const asks = () => provider.seen.filter(({ text }) => /"(sum up|again)/.test(text)).length;
+      const before = asks();
+      const requestId = await call(tool, { label: 'x' }, `${kind}-${randomUUID()}`);
+      const said = JSON.stringify(await ended(requestId));
+      return { said, asked: asks() - before, decided: await decisions(requestId) };
+    };
+
+    test('deny it, as a decision to ask does, with the rule and before the provider is asked', async () => {
+      const models = ['main:open'];
+      const denied = await sampled('deny', 'asking.sum-up');
+      expect(denied.said).toContain('denied by the rule \\"not-sampled\\": Not so.');
+      expect(denied).toMatchObject({
+        asked: 0,
+        decided: [{ decision: 'deny', rule: 'not-sampled', models }],
+      });
+      const unasked = await sampled('ask', 'asking.sum-up');
+      expect(unasked.said).toContain('A person cannot be asked while a tool waits for its model');
+      expect(unasked).toMatchObject({ asked: 0, decided: [{ decision: 'deny', rule: 'sampled-by-person' }] });
+      expect(await sampled('free', 'asking.sum-up')).toMatchObject({ asked: 1, decided: [] });
+    });
+
+    test('count each of its requests once', async () => {
+      const { said, asked, decided } = await sampled('limit', 'asking.sum-for-ever');
+      expect(said).toContain('denied by the rule \\"sampled-twice\\"');
+      expect([asked, decided.length]).toEqual([2, 1]);
+    });
+
+    test('decide about the cheaper models of a budget', async () => {
+      const { said, asked, decided } = await sampled('free', 'dear.sum-up');
+      expect(said).toContain('denied by the rule \\"no-secret\\"');
+      expect(asked).toBe(0);
+      expect(decided).toMatchObject([{ decision: 'deny', rule: 'no-secret', models: ['main:secret'] }]);
+    });
   });
 
   test('ask a person, once, and the call is made when it is approved', async () => {
@@ -395,6 +462,9 @@ describe('`adjutant policy`', () => {
   });
 });
 
+/** Rules that decide nothing. */
+const idle = { rule: async () => null, ruleSampled: async () => null, settle: async () => {} };
+
 /** A worker may die between the reservation and the record of its decision. */
 describe('a reservation', () => {
   const open = shared(() => openStore(redis.url));
@@ -474,6 +544,38 @@ describe('a reservation', () => {
     expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(1);
   });
 
+  test('of a model that a tool asks counts each request once, also where the answer of Redis was lost', async () => {
+    await using pipeline = await openPipeline(redis.url);
+    const call = await pipeline.accepted({ effect: 'once' });
+    expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
+    const counters = [
+      { name: 'asked', of: 'models.exists(m, m == "main:a")', sum: null, per: 'request' },
+    ] as const;
+    const rest = { when: 'true', reason: null, onError: 'deny', askMs: 1_000 } as const;
+    const limit = { counter: 'asked', atMost: 2, exceeded: 'deny' } as const;
+    const two = { ...rest, name: 'two', decision: 'limit', limit } as const;
+    const known = { ...rest, name: 'known', decision: 'allow', limit: null } as const;
+    const rules = compileRules({ rules: [two, known], counters, default: 'allow' });
+    const { connection, keys, journal } = pipeline;
+    const policy = createCallPolicy({ connection, keys, journal, rulesOf: () => rules, onError: () => {} });
+    const asked = async (number: number, fence = 1) => {
+      const claim = { requestId: call.request_id, id: call.id, fence };
+      const claimed = { directive: call, envelope: { directive: call, lane: LANE }, lane: LANE, claim };
+      const facts = { digest: 'd', origin: originOf(call), candidate: { index: 0, history: [] }, now: 0 };
+      const models = { models: ['main:a'], number, isCheaper: false };
+      return (await policy.ruleSampled({ ...claimed, ...facts } as never, models))?.decision;
+    };
+    const counted = async () => {
+      const [name = ''] = await connection.keys(`${keys.policy}c:*`);
+      return Number(await connection.get(name));
+    };
+    const seen = [await asked(1), await asked(1), await counted(), await asked(2), await counted()];
+    expect(seen).toEqual(['allow', 'allow', 1, 'allow', 2]);
+    expect([await asked(3), await counted(), await asked(4, 9)]).toEqual(['deny', 2, undefined]);
+    const types = await pipeline.typesOf(call);
+    expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(3);
+  });
+
   // A directive that is paused, or waits for a person, for longer than its reservation is kept.
   test('counts once however late its next claim is, and its counters go with its request and no earlier', async () => {
     await using pipeline = await openPipeline(redis.url);
@@ -521,7 +623,7 @@ describe('a reservation', () => {
     await using pipeline = await openPipeline(redis.url);
     const { execute, ran } = inTurn(done);
     const call = await pipeline.accepted({ effect: 'once' });
-    const policy = { rule: async () => null, settle: async () => {} };
+    const policy = { ...idle, rule: async () => null };
     await pipeline.attempt({ ...pipeline.attemptParts(execute), policy }, call);
     expect([ran, (await pipeline.recordOf(call))?.status]).toEqual([[], 'running']);
   });
@@ -536,7 +638,7 @@ describe('a reservation', () => {
     const rulings = ['allow', 'ask'] as const;
     let decided = 0;
     const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'ask' });
-    const parts = { ...pipeline.attemptParts(execute), policy: { rule, settle: async () => {} }, logins };
+    const parts = { ...pipeline.attemptParts(execute), policy: { ...idle, rule }, logins };
     const call = await pipeline.accepted({ effect: 'once' });
     const asked: (string | undefined)[] = [];
     for (let round = 1; round <= 3; round += 1) {
@@ -567,7 +669,7 @@ describe('a reservation', () => {
       { kind: 'refused', reason: 'none' },
     ];
     const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
-    const policy = { rule, settle: async () => {} };
+    const policy = { ...idle, rule };
     const ends: unknown[] = [];
     for (const id of ['found', 'unknown']) {
       const call = await pipeline.accepted({ id, effect: 'once' });
