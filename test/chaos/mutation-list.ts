@@ -246,6 +246,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'policy-denied': '',
     'login-approves-nothing': 'return false;',
     'policy-sampled': 'return null;',
+    'other-approver': 'const isKnown = true;',
     'policy-seen': 'if false then',
     'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
     'policy-once': 'if false then',

@@ -1,8 +1,8 @@
 // The rules of an operator joined with those that a tenant has added: of all decisions about a call the strictest counts.
 // Must never let a rule of a tenant loosen what the operator has decided.
-import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import { COUNTERS, type RuledCall, type Ruling } from '../../contract/policy/policy.ts';
 import { readable } from './call-data.ts';
-import { type CounterUse, type CounterValues, type Ruled, type Rules, STRICTNESS } from './rules.ts';
+import { type CounterUse, type CounterValues, type Ruled, type Rules, strictness } from './rules.ts';
 
 /** Rules of one policy of a tenant. */
 export interface TenantRules {
@@ -69,10 +69,15 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
       ),
     ]),
     reads: operators.reads + reads,
-    readsOf: (rule) =>
-      joined
-        .find(({ ruleName }) => rule.startsWith(ruleName('')))
-        ?.rules.readsOf(rule.slice(rule.indexOf('/') + 1)) ?? operators.readsOf(rule),
+    readsOf(rule) {
+      const own = joined.find(({ ruleName }) => rule.startsWith(ruleName('')));
+      if (own === undefined) return operators.readsOf(rule);
+      const paths = own.rules.readsOf(rule.slice(own.ruleName('').length));
+      const counter = `${COUNTERS}.`;
+      return paths.map((path) =>
+        path.startsWith(counter) ? counter + own.prefix + path.slice(counter.length) : path,
+      );
+    },
   };
 }
 
@@ -109,8 +114,6 @@ function strictest(all: readonly Ruled[]): Ruled {
   const needs = all.find(({ kind }) => kind === 'needs');
   if (needs !== undefined) return needs;
   const rulings = all.flatMap((each): Ruling[] => (each.kind === 'ruled' ? [each.ruling] : []));
-  const ruling = rulings.reduce((strict, each) =>
-    STRICTNESS[each.decision] > STRICTNESS[strict.decision] ? each : strict,
-  );
+  const ruling = rulings.reduce((strict, each) => (strictness(each) > strictness(strict) ? each : strict));
   return { kind: 'ruled', ruling };
 }

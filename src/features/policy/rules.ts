@@ -51,8 +51,12 @@ export class UncountedCall extends Error {
 
 /** The largest amount of one call: sums of it stay exact to a millionth. */
 const MOST_OF_A_CALL = 1_000_000_000_000;
+const STRICTNESS = { allow: 0, ask: 1, deny: 3 } as const;
+
 /** Order of decisions. */
-export const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+export function strictness({ decision, approver }: Ruling): number {
+  return decision === 'ask' && approver === 'other' ? STRICTNESS.ask + 1 : STRICTNESS[decision];
+}
 
 interface CompiledRule extends PolicyRule {
   readonly expression: Expression;
@@ -118,8 +122,7 @@ export function compileRules(settings: PolicySettings): Rules {
     for (const model of call.models.length === 0 ? [''] : call.models) {
       const each = ruleModel(call, model, uses, values);
       if (each.kind === 'needs') each.counters.forEach((name) => needed.add(name));
-      else if (strictest === null || STRICTNESS[each.ruling.decision] > STRICTNESS[strictest.decision])
-        strictest = each.ruling;
+      else if (strictest === null || strictness(each.ruling) > strictness(strictest)) strictest = each.ruling;
     }
     if (needed.size > 0 || strictest === null) return { kind: 'needs', counters: [...needed] };
     return ruled(strictest);
@@ -149,8 +152,8 @@ function ruled(ruling: Ruling): Ruled {
   return { kind: 'ruled', ruling };
 }
 
-function base({ name, reason, askMs }: PolicyRule): Omit<Ruling, 'decision'> {
-  return { rule: name, reason, askMs };
+function base({ name, reason, askMs, approver }: PolicyRule): Omit<Ruling, 'decision'> {
+  return { rule: name, reason, askMs, approver };
 }
 
 const NO_ARGUMENTS = 'the arguments are encrypted, or too large for the rules';

@@ -45,13 +45,22 @@ export async function unapproved(
   const patienceMs = ruled?.askMs ?? definition.approvalMs?.(directive, lane) ?? null;
   if (patienceMs === null) return null;
   const round = granted.asked === null ? null : await lastRound(parts, claimed);
-  if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest)))
-    return { result: okResult(null), asks: approvalOf(claimed, directive, { patienceMs, ruled }) };
+  const asking = (): Execution => ({
+    result: okResult(null),
+    asks: approvalOf(claimed, directive, { patienceMs, ruled }),
+  });
+  if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest))) return asking();
   const hasApproval = round !== null && isApproval(round);
   if (ruled !== null && claimed.candidate.cheaper !== undefined && !hasApproval) return unasked(ruled);
   const denied = hasApproval ? await disapproved(parts, claimed, directive, round) : null;
+  // The approval was given before the rule asked for another approver.
+  if (denied === null && hasApproval && isOther(ruled) && !isOther(round)) return asking();
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
   return denied;
+}
+
+function isOther(by: Pick<Ruling, 'approver'> | null): boolean {
+  return by?.approver === 'other';
 }
 
 async function lastRound(parts: AttemptParts, { claim }: Claimed): Promise<QuestionRound | null> {
@@ -155,7 +164,8 @@ function approvalOf(
   { patienceMs, ruled }: AskedFor,
 ): AskedQuestions {
   const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${ruled.reason ? `: ${ruled.reason}` : ''}. ` : '';
-  const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${argumentsText(directive, digest)}`;
+  const other = isOther(ruled) ? 'Another caller than its submitter must approve it. ' : '';
+  const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${other}${argumentsText(directive, digest)}`;
   const schema = { type: 'object', properties: {} };
   return {
     questions: [{ key: APPROVAL_KEY, question: { mode: 'form', message, schema } }],
@@ -164,6 +174,7 @@ function approvalOf(
     patienceMs,
     afresh: false,
     stopsDeadline: true,
+    ...(isOther(ruled) ? { approver: 'other' as const } : {}),
   };
 }
 

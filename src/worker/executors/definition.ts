@@ -4,6 +4,7 @@ import type { Holds } from '../../platform/bounds/while-it-holds.ts';
 import type * as z from 'zod';
 import type { Spender } from '../../contract/model/budget.ts';
 import type { RejectedDirective } from '../../contract/run/control-directive.ts';
+import type { Approver } from '../../contract/policy/policy.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Result } from '../../contract/result.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
@@ -162,6 +163,8 @@ export interface AskedQuestions {
   afresh: boolean;
   /** The deadline of the directive does not pass meanwhile. Default: it does. */
   stopsDeadline?: true;
+  /** Member of `QuestionRound`. */
+  approver?: Approver;
 }
 
 export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {
