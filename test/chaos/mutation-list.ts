@@ -244,11 +244,15 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   },
   'test/integration/features/policy/decisions.test.ts': {
     'policy-denied': '',
-    'login-approves-nothing': 'return false;',
     'policy-sampled': 'return null;',
-    'other-approver': 'const isKnown = true;',
-    'policy-seen': 'if false then',
     'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
+  },
+  'test/integration/features/policy/approvers.test.ts': {
+    'other-approver': 'const isKnown = true;',
+  },
+  'test/integration/features/policy/reservations.test.ts': {
+    'login-approves-nothing': 'return false;',
+    'policy-seen': 'if false then',
     'policy-once': 'if false then',
   },
   'test/integration/service/gate.test.ts': {

@@ -538,10 +538,11 @@ describe('a policy that a tenant adds at runtime', () => {
     const run = async (...args: string[]) => runCommand(args, url, { ADJUTANT_API_KEY: acmeKey });
     expect(await run('policy', 'add', 'typed', join(folder, 'typed.json'))).toMatchObject({ code: 0 });
     expect((await run('policy', 'list')).stdout).toMatch(/typed +\d+ +1 /);
-    const recorded = (id: string) => ({
-      ...{ request_id: 'r', id, at: '2026-11-01T12:00:00Z', lane: 'tool.peer', tenant: 'acme' },
-      ...{ directive: { type: 'tool_exec', tool_name: 'peer.add' }, decision: 'allow', rule: null },
-    });
+    const recorded = (id: string) => {
+      const of = { request_id: 'r', id, at: '2026-11-01T12:00:00Z', lane: 'tool.peer', tenant: 'acme' };
+      const directive = { type: 'tool_exec', tool_name: 'peer.add' };
+      return { ...of, directive, decision: 'allow', rule: null };
+    };
     const calls = join(folder, 'calls.jsonl');
     await writeFile(calls, ['a', 'b'].map((id) => JSON.stringify(recorded(id))).join('\n'));
     const own = ['--config', join(folder, 'adjutant.json')];
