@@ -119,6 +119,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'inquiry-id': '',
     'inquiry-open': '',
   },
+  'test/unit/config/policy.test.ts': { 'expression-search': '' },
   'test/unit/features/runtime-servers.test.ts': { 'policy-weight': 'return call;' },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',

@@ -50,14 +50,19 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
     usesOf: (call) => [
       ...operators.usesOf(call),
       ...joined.flatMap(({ rules, prefix }) =>
-        rules.usesOf(readable(call, reads)).map((use) => ({ ...use, counter: prefix + use.counter })),
+        rules
+          .usesOf(readable(call, { once: reads, inLoops: 0 }))
+          .map((use) => ({ ...use, counter: prefix + use.counter })),
       ),
     ],
     rule(call, uses, values) {
       const ruled = [
         operators.rule(call, uses, values),
         ...joined.map(({ rules, ruleName, prefix }) =>
-          renamed(ruleWithin(rules, prefix, { call: readable(call, reads), uses, values }), ruleName),
+          renamed(
+            ruleWithin(rules, prefix, { call: readable(call, { once: reads, inLoops: 0 }), uses, values }),
+            ruleName,
+          ),
         ),
       ];
       return strictest(ruled);

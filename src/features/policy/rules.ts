@@ -15,7 +15,8 @@ import {
   evaluationFault,
   type Expression,
 } from '../../platform/expression/expression.ts';
-import { dataOf } from './call-data.ts';
+import { readsOf } from '../../platform/expression/data.ts';
+import { dataOf, readable } from './call-data.ts';
 
 /** Amount that a call adds to a counter. */
 export interface CounterUse {
@@ -38,7 +39,7 @@ export interface Rules {
   /** `values`: null = not read yet. Of several models the strictest decision counts. */
   rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
   readonly scopes: ReadonlyMap<string, CounterScope>;
-  /** How often its expressions may go through the arguments of a call. */
+  /** How often its expressions may go through the arguments of a call, without those that do so in loops. */
   readonly reads: number;
   /** Paths that a rule reads, such as `args.amount`, and the counter of its limit; empty: there is no such rule. */
   readsOf(rule: string): readonly string[];
@@ -81,9 +82,27 @@ export function compileRules(settings: PolicySettings): Rules {
     adds: counter.sum === null ? null : compile(counter.sum, 'double'),
   }));
 
+  const all = [
+    ...rules.map(({ expression }) => expression),
+    ...counters.flatMap(({ counts, adds }) => (adds === null ? [counts] : [counts, adds])),
+  ];
+  const { once, inLoops } = readsOf(all);
+
+  /** Data of a call for an expression. */
+  function dataFor(
+    call: RuledCall,
+    model: string,
+  ): (expression: Expression) => Readonly<Record<string, Data>> {
+    const plain = dataOf(readable(call, { once, inLoops: 0 }), model);
+    if (inLoops === 0) return () => plain;
+    const looped = dataOf(readable(call, { once: 0, inLoops }), model);
+    return ({ repeats }) => (repeats ? looped : plain);
+  }
+
   function usesOf(call: RuledCall): CounterUse[] {
-    const evaluated = (expression: Expression): unknown =>
-      expression.evaluate(dataOf(call, call.models[0] ?? '', expression.repeats));
+    if (counters.length === 0) return [];
+    const dataIn = dataFor(call, call.models[0] ?? '');
+    const evaluated = (expression: Expression): unknown => expression.evaluate(dataIn(expression));
     return counters.flatMap(({ name, per, counts, adds }) => {
       if (!isTrue(name, () => evaluated(counts))) return [];
       return [{ counter: name, per, amount: adds === null ? 1 : amountOf(name, () => evaluated(adds)) }];
@@ -97,10 +116,9 @@ export function compileRules(settings: PolicySettings): Rules {
     values: CounterValues | null,
   ): Ruled {
     const counted = values === null ? {} : { [COUNTERS]: values };
-    const all: Readonly<Record<string, Data>> = { ...dataOf(call, model), ...counted };
+    const dataIn = dataFor(call, model);
     for (const rule of rules) {
-      const { repeats } = rule.expression;
-      const met = metBy(rule, repeats ? { ...dataOf(call, model, repeats), ...counted } : all);
+      const met = metBy(rule, { ...dataIn(rule.expression), ...counted });
       if (
         values === null &&
         rule.counters.length > 0 &&
@@ -132,10 +150,7 @@ export function compileRules(settings: PolicySettings): Rules {
     usesOf,
     rule,
     scopes: new Map(counters.map(({ name, per }) => [name, per])),
-    reads: [
-      ...rules.map(({ expression }) => expression),
-      ...counters.flatMap(({ counts, adds }) => (adds === null ? [counts] : [counts, adds])),
-    ].reduce((sum, { cost }) => sum + cost.reads, 0),
+    reads: once,
     readsOf(name) {
       const found = rules.find((each) => each.name === name);
       if (found === undefined) return [];

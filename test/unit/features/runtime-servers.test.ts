@@ -214,6 +214,33 @@ test.each([
   });
 });
 
+/** 64 rules of an operator took 3 s over arguments of the largest size, and a search for a pattern of the arguments a second. */
+test.each([
+  ['often', 'size(args.text) == 1', { text: 'z'.repeat(200_000) }],
+  [
+    'in loops',
+    'args.list.exists(x, size(args.text) == 1)',
+    { list: Array(100).fill('x'), text: 'z'.repeat(19_000) },
+  ],
+  ['with a long pattern', 'args.text.like(args.list)', { text: 'zz', list: 'z'.repeat(129) }],
+])('rules of an operator that would read large arguments %s fail instead', (_how, when, args) => {
+  const rest = {
+    when,
+    decision: 'ask',
+    reason: null,
+    limit: null,
+    onError: 'deny',
+    approver: 'any',
+  } as const;
+  const rules = (count: number) =>
+    compileRules({
+      rules: Array.from({ length: count }, (_, at) => ({ ...rest, name: `r${at}`, askMs: 1_000 })),
+      counters: [],
+      default: 'allow',
+    }).rule({ ...CALL, tool: 'a.b', args }, [], null);
+  expect(rules(64)).toMatchObject({ ruling: { decision: 'deny', rule: 'r0' } });
+});
+
 test('a rule that wants another approver is stricter than one that asks anyone, whichever is first', () => {
   const asking = (name: string, approver: 'any' | 'other') => {
     const rest = { when: 'true', decision: 'ask', reason: null, limit: null, onError: 'deny' } as const;
