@@ -118,8 +118,6 @@ async function testRules(place: LocalInvocation, file: string, options: TestOpti
   else if (shown.length > 0)
     terminal.rows([['CALL', 'TOOL', 'RECORDED', 'NEW', 'RULE'], ...shown.map(rowOf)]);
   terminal.err(`${counted(replayed.length, 'call')}, ${differing.length} decided differently`);
-  if (options.tenantPolicies !== true && replayed.some(({ call }) => call.rule?.includes('/') === true))
-    terminal.err('Rules of a tenant decided about some of them, as <policy>/<rule>: give --tenant-policies.');
   return differing.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -286,6 +284,10 @@ async function replayAll(
   } catch (error) {
     throw startFault(error);
   }
+  if (tenantPolicies !== true && calls.some(({ rule }) => rule?.includes('/') === true))
+    place.terminal.err(
+      'Rules of a tenant decided about some of the calls, as <policy>/<rule>: give --tenant-policies.',
+    );
   const operators = policySettings(config.policy) ?? { rules: [], counters: [], default: 'allow' };
   const names = tenantPolicies === true ? [...new Set(calls.map(({ tenant }) => tenant))] : [];
   const tenants = new Map<string, { name: string; settings: typeof operators | null }[]>();

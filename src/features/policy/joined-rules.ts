@@ -2,7 +2,14 @@
 // Must never let a rule of a tenant loosen what the operator has decided.
 import { COUNTERS, type RuledCall, type Ruling } from '../../contract/policy/policy.ts';
 import { readable } from './call-data.ts';
-import { type CounterUse, type CounterValues, type Ruled, type Rules, strictness } from './rules.ts';
+import {
+  type CounterUse,
+  type CounterValues,
+  DEFAULT_ASK_MS,
+  type Ruled,
+  type Rules,
+  strictness,
+} from './rules.ts';
 
 /** Rules of one policy of a tenant. */
 export interface TenantRules {
@@ -10,8 +17,6 @@ export interface TenantRules {
   readonly name: string;
   readonly rules: Rules;
 }
-
-const NO_ASK_MS = 86_400_000;
 
 /** The rules of a policy that this worker cannot evaluate. */
 export const DENY_ALL: Rules = {
@@ -23,7 +28,7 @@ export const DENY_ALL: Rules = {
       rule: 'unreadable',
       reason: null,
       failed: 'this worker cannot read the policy',
-      askMs: NO_ASK_MS,
+      askMs: DEFAULT_ASK_MS,
     },
   }),
   scopes: new Map(),

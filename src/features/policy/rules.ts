@@ -161,7 +161,8 @@ export function compileRules(settings: PolicySettings): Rules {
   };
 }
 
-const DEFAULT_ASK_MS = 86_400_000;
+/** Wait of a decision that no rule has made, milliseconds. */
+export const DEFAULT_ASK_MS = 86_400_000;
 
 function ruled(ruling: Ruling): Ruled {
   return { kind: 'ruled', ruling };

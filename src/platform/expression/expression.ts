@@ -182,11 +182,11 @@ function examine(node: ASTNode, seen: Examined): void {
   // The list of a loop is read once, its body in each round.
   const [list, ...body] = isLoop ? nodesIn((node.args as readonly unknown[]).slice(1)) : [];
   const short = new Set(seen.short);
-  const [variable] = body;
-  if (list !== undefined && variable !== undefined) {
+  const name = body[0] === undefined ? null : pathOf(body[0]);
+  if (list !== undefined && name !== null) {
     const isShort = list.op === 'list' && nodesIn(list.args).every(isShortText);
-    if (isShort) short.add(String(variable.args));
-    else short.delete(String(variable.args));
+    if (isShort) short.add(name);
+    else short.delete(name);
   }
   for (const inner of nodesIn(node.args))
     examine(inner, body.includes(inner) ? { ...seen, inLoop: true, short } : seen);

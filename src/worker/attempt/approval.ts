@@ -163,7 +163,8 @@ function approvalOf(
   directive: Directive,
   { patienceMs, ruled }: AskedFor,
 ): AskedQuestions {
-  const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${ruled.reason ? `: ${ruled.reason}` : ''}. ` : '';
+  const why = ruled?.reason ? `: ${ruled.reason.replace(/\.$/, '')}` : '';
+  const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${why}. ` : '';
   const other = isOther(ruled) ? 'Another caller than its submitter must approve it. ' : '';
   const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${other}${argumentsText(directive, digest)}`;
   const schema = { type: 'object', properties: {} };

@@ -300,6 +300,7 @@ describe('the rules of an operator', () => {
     const waiting = async () =>
       (await client.approvals()).approvals.filter(({ request_id: id }) => id === requestId);
     await eventually(async () => (await waiting()).length).toBe(1);
+    expect((await waiting())[0]?.message).toContain('The rule "person" asks: Careful. Arguments:');
     await client.runs.decide(requestId, 'c', { decision: 'approve' });
     expect(await ended(requestId)).toMatchObject({ ok: true });
     expect(await decisions(requestId)).toMatchObject([
