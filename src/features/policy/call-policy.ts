@@ -10,7 +10,6 @@ import { writeSignal } from '../../store/log/stored-signal.ts';
 import type { ClaimRef } from '../../store/refs.ts';
 import type { Journal } from '../../store/request/journal.ts';
 import type { CallRules, ClaimedCall } from '../../worker/attempt/claimed.ts';
-import type { SampledModels } from '../../worker/executors/definition.ts';
 import { prepareScripts } from '../../store/scripts.ts';
 import { directiveMetadata } from '../../store/log/terminal-signal.ts';
 import { callOf } from './call-data.ts';
@@ -70,7 +69,9 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
   }
 
   /** Each request of a tool is a call of its own: a later attempt asks anew. */
-  async function ruleSampled(claimed: ClaimedCall, asked: SampledModels): Promise<Ruling | null> {
+  async function ruleSampled(
+    ...[claimed, asked]: Parameters<CallRules['ruleSampled']>
+  ): Promise<Ruling | null> {
     const { claim } = claimed;
     const { models, number, isCheaper } = asked;
     const rules = unattended(await rulesOf(tenantOf(claim.requestId)));

@@ -92,10 +92,11 @@ export function compileRules(settings: PolicySettings): Rules {
   function dataFor(
     call: RuledCall,
     model: string,
+    counted: Readonly<Record<string, Data>> = {},
   ): (expression: Expression) => Readonly<Record<string, Data>> {
-    const plain = dataOf(readable(call, { once, inLoops: 0 }), model);
+    const plain = { ...dataOf(readable(call, { once, inLoops: 0 }), model), ...counted };
     if (inLoops === 0) return () => plain;
-    const looped = dataOf(readable(call, { once: 0, inLoops }), model);
+    const looped = { ...dataOf(readable(call, { once: 0, inLoops }), model), ...counted };
     return ({ repeats }) => (repeats ? looped : plain);
   }
 
@@ -116,9 +117,9 @@ export function compileRules(settings: PolicySettings): Rules {
     values: CounterValues | null,
   ): Ruled {
     const counted = values === null ? {} : { [COUNTERS]: values };
-    const dataIn = dataFor(call, model);
+    const dataIn = dataFor(call, model, counted);
     for (const rule of rules) {
-      const met = metBy(rule, { ...dataIn(rule.expression), ...counted });
+      const met = metBy(rule, dataIn(rule.expression));
       if (
         values === null &&
         rule.counters.length > 0 &&
