@@ -34,7 +34,7 @@ export const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   invalid_header: CORRECT,
   bad_request: CORRECT,
   unauthorized: SET_KEY,
-  forbidden: 'Use a key with the scope and the tools, agents or models that `detail` names.',
+  forbidden: 'Use another key, with the scope and the tools, agents or models that `detail` names.',
   encryption_required: `Encrypt it: \`${ADJUTANT} call … --encrypt\` or \`${ADJUTANT} ask … --encrypt\`, or a client with a codec. Schedules cannot be encrypted: ask the operator.`,
   not_found: 'Check the id or name; requests are deleted some time after they are closed.',
   method_not_allowed: '`/docs/api` has the methods of each route.',

@@ -56,6 +56,10 @@ const ruleSchema = z
       description:
         'What follows when `when` cannot be evaluated, as when it reads an argument that is absent.',
     }),
+    approver: z.enum(['any', 'other']).default('any').register(notes, {
+      description:
+        'Who may approve a call about which the rule asks: `other` is [any caller but its submitter](policy.md).',
+    }),
     ask_ms: z
       .int()
       .min(1_000)
@@ -257,6 +261,7 @@ function settingsOf(policy: Policy): PolicySettings {
           ? null
           : { counter: rule.counter, atMost: rule.at_most, exceeded: rule.exceeded ?? 'deny' },
       onError: rule.on_error,
+      approver: rule.approver,
       askMs: rule.ask_ms,
     })),
   };

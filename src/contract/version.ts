@@ -5,4 +5,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'baf1fd5c85df30a72ab8bc28df75363fc29d841f1719e44adc89795395d7172f';
+export const CONTRACT_SHA256 = '7ef667e4ff55beabc43d37e98cdd65ae30ccc723b73e5509e43b012b7525569a';

@@ -3,6 +3,7 @@
 import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/access/tenant-limits.ts';
 import { ownId, tenantField, tenantOf } from '../contract/access/tenant.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
+import type { Spender } from '../contract/model/budget.ts';
 import { readBody } from '../contract/json/read-input.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../contract/tool/tool-question.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
 import { ticketIn } from '../queue/flow/ticket.ts';
-import { decodeEnvelope, type Envelope } from '../store/request/envelope.ts';
+import { decodeEnvelope, type Envelope, isSameCaller } from '../store/request/envelope.ts';
 import type { Journal } from '../store/request/journal.ts';
 import type { AnswerVerdict } from '../store/request/questions.ts';
 import type { DirectiveRecord } from '../store/request/records.ts';
@@ -52,6 +53,8 @@ export interface AnswererParts {
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
   checkContent: CheckContent;
+  /** The caller that answers, if it is known. Default: it is not. */
+  caller?: (() => Spender | undefined) | undefined;
   /** Default: nothing is traced. */
   spans?: Spans;
 }
@@ -94,7 +97,8 @@ export function createAnswerer(parts: AnswererParts) {
     ]);
     if (!directive || json === null) throw unknownInput(requestId, inputId);
     const envelope = decodeEnvelope(json);
-    const question = await openQuestion(place, directive);
+    const { question, approver = 'any' } = (await openQuestion(place, directive)) ?? { question: null };
+    if (approver === 'other' && body.action === 'accept') requireOther(envelope, parts.caller?.());
     const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
     const { reason } = body;
     const said = reason === undefined ? {} : { reason };
@@ -124,7 +128,8 @@ export function createAnswerer(parts: AnswererParts) {
   async function openQuestion({ requestId, id, number }: Place, { asked }: DirectiveRecord) {
     if (asked === null || number < asked.first || number >= asked.first + asked.count) return null;
     const round = await journal.questions.round(requestId, id);
-    return round?.questions[number - asked.first]?.question ?? null;
+    const question = round?.questions[number - asked.first]?.question;
+    return question === undefined ? null : { question, approver: round?.approver };
   }
 
   async function contentFor(question: ToolQuestion, { action, content }: InputAnswerBody, tenant: string) {
@@ -151,6 +156,18 @@ export function createAnswerer(parts: AnswererParts) {
   }
 
   return answer;
+}
+
+/** A caller that is not known may be the submitter. */
+function requireOther({ spender, actsFor }: Envelope, caller: Spender | undefined): void {
+  // @guard other-approver
+  const isKnown = caller !== undefined && ![spender, actsFor].some((by) => by && isSameCaller(by, caller));
+  if (isKnown) return;
+  const why = caller === undefined ? 'no caller is known here' : 'this caller has submitted it';
+  throw refusal(
+    'forbidden',
+    `The rule of the policy wants another approver of the call than its submitter, and ${why}. It may be denied.`,
+  );
 }
 
 function readAnswer(body: unknown): InputAnswerBody {

@@ -126,7 +126,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     output: async (server) => readOutput(connection, keys, server),
     budgets: createBudgetList(connection, keys, options.budgets ?? NO_BUDGETS),
     schedules: schedulesOf(store, capacity, options),
-    answer: answererOf(store, schemas, requestBytes),
+    answer: answererOf(store, schemas, options),
     deadLetters: createDeadLetters({
       ...shared,
       dead,
@@ -187,7 +187,11 @@ function capacityOf({ connection, keys, records, queue, limitsOf }: Store, optio
   });
 }
 
-function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaChecks, requestBytes: number) {
+function answererOf(
+  { records, queue, spans, limitsOf }: Store,
+  schemas: SchemaChecks,
+  { requestBytes, caller }: Pick<ClientOptions, 'requestBytes' | 'caller'>,
+) {
   const { lanes, gated } = queue;
   return createAnswerer({
     ...records,
@@ -195,6 +199,7 @@ function answererOf({ records, queue, spans, limitsOf }: Store, schemas: SchemaC
     gated,
     requestBytes,
     limitsOf,
+    caller,
     spans,
     checkContent: answerChecks(schemas),
   });

@@ -119,6 +119,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'inquiry-id': '',
     'inquiry-open': '',
   },
+  'test/unit/config/policy.test.ts': { 'expression-search': '' },
   'test/unit/features/runtime-servers.test.ts': { 'policy-weight': 'return call;' },
   'test/integration/features/reconcile/reconcile-kills.test.ts': {
     'unmade-call': '',
@@ -248,9 +249,15 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
   },
   'test/integration/features/policy/decisions.test.ts': {
     'policy-denied': '',
+    'policy-sampled': 'return null;',
+    'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
+  },
+  'test/integration/features/policy/approvers.test.ts': {
+    'other-approver': 'const isKnown = true;',
+  },
+  'test/integration/features/policy/reservations.test.ts': {
     'login-approves-nothing': 'return false;',
     'policy-seen': 'if false then',
-    'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
     'policy-once': 'if false then',
   },
   'test/integration/service/gate.test.ts': {

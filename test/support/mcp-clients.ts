@@ -49,6 +49,7 @@ const INFO = { name: 'host', version: '1' };
 /** Where the server is: a URL, or a program that speaks on its standard streams. */
 export type ServerPlace =
   | string
+  | { readonly url: string; readonly key: string }
   | {
       readonly command: string;
       readonly args: string[];
@@ -146,9 +147,19 @@ async function openModern(place: ServerPlace, onChanged?: () => void, person?: P
 }
 
 function modernTransport(place: ServerPlace): ModernHttp | ModernStdio {
-  return typeof place === 'string'
-    ? new ModernHttp(new URL(place))
-    : new ModernStdio({ ...place, stderr: 'ignore' });
+  const http = overHttp(place);
+  return http === null
+    ? new ModernStdio({ ...(place as Program), stderr: 'ignore' })
+    : new ModernHttp(...http);
+}
+
+type Program = Extract<ServerPlace, { readonly command: string }>;
+
+/** null: it is a program. */
+function overHttp(place: ServerPlace): [url: URL, options: { requestInit: RequestInit }] | null {
+  if (typeof place === 'string') return [new URL(place), { requestInit: {} }];
+  if ('command' in place) return null;
+  return [new URL(place.url), { requestInit: { headers: { authorization: `Bearer ${place.key}` } } }];
 }
 
 async function openLegacy(place: ServerPlace, onChanged?: () => void, person?: Person): Promise<AnyClient> {
@@ -159,10 +170,9 @@ async function openLegacy(place: ServerPlace, onChanged?: () => void, person?: P
       async ({ params }, { signal }) => person(params, signal) as never,
     );
   if (onChanged) client.setNotificationHandler(ToolListChangedNotificationSchema, onChanged);
+  const http = overHttp(place);
   const transport =
-    typeof place === 'string'
-      ? new LegacyHttp(new URL(place))
-      : new LegacyStdio({ ...place, stderr: 'ignore' });
+    http === null ? new LegacyStdio({ ...(place as Program), stderr: 'ignore' }) : new LegacyHttp(...http);
   await client.connect(transport as Transport);
   return {
     listTools: async () => client.listTools(),

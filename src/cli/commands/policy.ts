@@ -18,13 +18,16 @@ type Replay = typeof import('../../features/policy/replay.ts');
 type RecordedCall = import('../../features/policy/replay.ts').RecordedCall;
 type ReplayedCall = import('../../features/policy/replay.ts').ReplayedCall;
 
-interface TestOptions {
+interface RuleOptions {
   readonly config?: string;
+  readonly tenantPolicies?: true;
+}
+
+interface TestOptions extends RuleOptions {
   readonly all?: true;
 }
 
-interface ExplainOptions {
-  readonly config?: string;
+interface ExplainOptions extends RuleOptions {
   readonly file?: string;
 }
 
@@ -37,6 +40,8 @@ interface RecordOptions {
 const COUNTERS_NEED_FILE = `Counters need the calls before this one: \`${ADJUTANT} policy record --since 1d > calls.jsonl\`, then --file calls.jsonl.`;
 
 const CONFIG = 'the configuration with the rules; default: adjutant.json here';
+const TENANT_POLICIES =
+  "apply the policies that the calls' tenants have added at runtime too, as the service has them now (admin)";
 
 export function addPolicy({ program, local, withClient }: CommandLine): void {
   const policy = program
@@ -44,10 +49,9 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
     .description('test the rules about calls, explain decisions, add and remove those of your tenant');
   const test = policy
     .command('test <file>')
-    .description(
-      'replay recorded calls against the rules of the configuration, without those added at runtime; exit 1: a decision differs',
-    )
+    .description('replay recorded calls against the rules of the configuration; exit 1: a decision differs')
     .option('--config <file>', CONFIG)
+    .option('--tenant-policies', TENANT_POLICIES)
     .option('--all', 'print every call; default: those that differ')
     .action(async (file: string, given: TestOptions) =>
       local(async (place) => testRules(place, file, given)),
@@ -57,6 +61,7 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
     .command('explain <call>')
     .description('print which rule decided about <request>/<directive>, and the values that it read')
     .option('--config <file>', CONFIG)
+    .option('--tenant-policies', TENANT_POLICIES)
     .option('--file <file>', 'replay the calls of this file, which gives the values of counters')
     .action(async (name: string, given: ExplainOptions) =>
       local(async (place) => explain(place, callName(name), given)),
@@ -69,7 +74,7 @@ export function addPolicy({ program, local, withClient }: CommandLine): void {
       'of requests created since then: 2h, 1d, yesterday, or an instant; default: 1d',
       (text) => pastInstantOption(text),
     )
-    .option('--tenant <name>', 'the tenant of the key, for rules that read it', 'default')
+    .option('--tenant <name>', 'the tenant of the key, whose rules decide', 'default')
     .action(async (given: RecordOptions) => local(async (place) => record(place, given)));
   addDefinitionVerbs<RuntimePolicy>(policy, withClient, {
     noun: 'a policy',
@@ -94,15 +99,13 @@ function row(policy: RuntimePolicy): string[] {
 
 async function testRules(place: LocalInvocation, file: string, options: TestOptions): Promise<ExitCode> {
   const { terminal, json } = place;
-  const replayed = await replayFile(place, file, options.config);
+  const replayed = await replayAll(await replay(), readFile(await replay(), file), options, place);
   const differing = replayed.filter(({ differs }) => differs);
   const shown = options.all === true ? replayed : differing;
   if (json) for (const each of shown) terminal.out(plainJson(jsonOf(each)));
   else if (shown.length > 0)
     terminal.rows([['CALL', 'TOOL', 'RECORDED', 'NEW', 'RULE'], ...shown.map(rowOf)]);
   terminal.err(`${counted(replayed.length, 'call')}, ${differing.length} decided differently`);
-  if (replayed.some(({ call }) => call.rule?.includes('/') === true))
-    terminal.err('Rules of a tenant decided about some of them, as <policy>/<rule>: they are not replayed.');
   return differing.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -142,7 +145,7 @@ async function explain(place: LocalInvocation, name: Name, options: ExplainOptio
   const calls = file === undefined ? await recorded(place, name) : readFile(await replay(), file);
   const [own] = calls.filter((call) => call.request_id === name.requestId && call.id === name.id);
   if (own === undefined) throw new CliFailure(absent(name, file));
-  const replayed = await replayAll(await replay(), calls, options.config, place);
+  const replayed = await replayAll(await replay(), calls, options, place);
   const found = replayed.find(({ call }) => call === own);
   if (found === undefined) throw new Error('a call was lost by its replay');
   const isKnown = (path: string): boolean => file !== undefined || !path.startsWith('counters.');
@@ -242,15 +245,6 @@ async function withService<T>(
 
 const replay = async (): Promise<Replay> => import('../../features/policy/replay.ts');
 
-async function replayFile(
-  place: LocalInvocation,
-  file: string,
-  config: string | undefined,
-): Promise<ReplayedCall[]> {
-  const loaded = await replay();
-  return replayAll(loaded, readFile(loaded, file), config, place);
-}
-
 function readFile({ readCalls, CallFileFault }: Replay, file: string): RecordedCall[] {
   const how = `\`${ADJUTANT} policy record --since 1d > calls.jsonl\` writes one.`;
   if (!existsSync(file)) throw usage(`There is no file ${oneLine(file, 200)}.`, how);
@@ -265,19 +259,36 @@ function readFile({ readCalls, CallFileFault }: Replay, file: string): RecordedC
 async function replayAll(
   { replayCalls }: Replay,
   calls: readonly RecordedCall[],
-  file: string | undefined,
-  { environment }: LocalInvocation,
+  { config: file, tenantPolicies }: RuleOptions,
+  place: LocalInvocation,
 ): Promise<ReplayedCall[]> {
-  const [{ loadConfig }, { policySettings }] = await Promise.all([
+  const [{ loadConfig }, { policySettings, tenantPolicy }] = await Promise.all([
     import('../../config/config.ts'),
     import('../../config/policy.ts'),
   ]);
   let config: ReturnType<typeof loadConfig>;
   try {
-    config = loadConfig(file, environment);
+    config = loadConfig(file, place.environment);
   } catch (error) {
     throw startFault(error);
   }
-  const settings = policySettings(config.policy) ?? { rules: [], counters: [], default: 'allow' };
-  return replayCalls(calls, settings, config.models);
+  if (tenantPolicies !== true && calls.some(({ rule }) => rule?.includes('/') === true))
+    place.terminal.err(
+      'Rules of a tenant decided about some of the calls, as <policy>/<rule>: give --tenant-policies.',
+    );
+  const operators = policySettings(config.policy) ?? { rules: [], counters: [], default: 'allow' };
+  const names = tenantPolicies === true ? [...new Set(calls.map(({ tenant }) => tenant))] : [];
+  const tenants = new Map<string, { name: string; settings: typeof operators | null }[]>();
+  if (names.length > 0)
+    await withService(place, async (client) => {
+      for (const tenant of names) {
+        const { policies } = await client.policies.list({ tenant });
+        const read = policies.map(({ name, policy }) => ({ name, read: tenantPolicy(policy) }));
+        tenants.set(
+          tenant,
+          read.map(({ name, read: each }) => ({ name, settings: each.ok ? each.settings : null })),
+        );
+      }
+    });
+  return replayCalls(calls, { operators, tenants, aliases: config.models });
 }

@@ -29,6 +29,9 @@ export type CounterScope = (typeof SCOPES)[number];
 /** Decision about a call. */
 export type PolicyDecision = 'allow' | 'deny' | 'ask';
 
+/** `other`: another caller than the one that has submitted the call. */
+export type Approver = 'any' | 'other';
+
 /** Rule of the configuration; expressions are texts. */
 export interface PolicyRule {
   readonly name: string;
@@ -42,6 +45,8 @@ export interface PolicyRule {
     readonly exceeded: 'deny' | 'ask';
   } | null;
   readonly onError: 'deny' | 'ask';
+  /** Who may approve a call about which it asks. */
+  readonly approver: Approver;
   /** How long a call waits for a person, milliseconds. */
   readonly askMs: number;
 }
@@ -92,4 +97,6 @@ export interface Ruling {
   /** Why the rule could not be evaluated; absent: it was. */
   readonly failed?: string;
   readonly askMs: number;
+  /** Who may approve the call. Absent: any caller that may decide. */
+  readonly approver?: Approver;
 }

@@ -52,7 +52,7 @@ export const directiveWaiting = signalType('directive.waiting', '/directive', {
   metadata: metadataSchema,
 });
 
-/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks; and once more where a budget goes on with cheaper models. */
+/** The decision of an operator's rules about a directive. Written once, where a rule has decided, or the default denies or asks; once more where a budget goes on with cheaper models, and for each request of a tool for a model. */
 export const policyDecided = signalType('directive.policy_decided', '/directive', {
   call_id: callIdSchema,
   decision: z.enum(['allow', 'deny', 'ask']).describe('Decision about the call.'),
@@ -61,7 +61,9 @@ export const policyDecided = signalType('directive.policy_decided', '/directive'
   models: z
     .array(z.string())
     .optional()
-    .describe('Cheaper models of a budget that were decided about. Absent: those of the directive.'),
+    .describe(
+      'Models that were decided about: cheaper ones of a budget, or those that the tool of the directive asks. Absent: those of the directive.',
+    ),
   reason: z.string().optional().describe('Reason of the rule. Absent: none.'),
   failed: z.string().optional().describe('Why the rule could not be evaluated. Absent: it was evaluated.'),
   metadata: metadataSchema,

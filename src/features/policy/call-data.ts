@@ -6,7 +6,7 @@ import type { Directive } from '../../contract/directive/directive.ts';
 import { encryptedFields } from '../../contract/encrypted/encrypted.ts';
 import { isObject } from '../../contract/json/json-object.ts';
 import type { RuledCall } from '../../contract/policy/policy.ts';
-import { dataFrom, type ReadData } from '../../platform/expression/data.ts';
+import { dataFrom, isReadable, type ReadData, type Reads } from '../../platform/expression/data.ts';
 import type { Data } from '../../platform/expression/expression.ts';
 
 /** Fields that say how a directive is executed, and not what it does. */
@@ -41,10 +41,9 @@ function argumentsOf(directive: Directive): RuledCall['args'] {
   return Object.fromEntries(Object.entries(directive).filter(([name]) => !NOT_ARGUMENTS.has(name)));
 }
 
-/** Without `args` where they cannot be read, so that an expression that reads them fails. `repeats`: as of the expression. */
-export function dataOf(call: RuledCall, model: string, repeats = false): Readonly<Record<string, Data>> {
-  const known = call.args === null ? null : knownDataOf(call.args);
-  const args = repeats ? known?.repeated : known?.data;
+/** Without `args` where they cannot be read, so that an expression that reads them fails. */
+export function dataOf(call: RuledCall, model: string): Readonly<Record<string, Data>> {
+  const args = call.args === null ? undefined : knownDataOf(call.args).data;
   return {
     kind: call.kind,
     tool: call.tool,
@@ -61,15 +60,12 @@ export function dataOf(call: RuledCall, model: string, repeats = false): Readonl
   };
 }
 
-/** The call for rules that read its arguments so often; without them where that takes too long. */
-export function readable(call: RuledCall, reads: number): RuledCall {
-  const isTooMuch = call.args !== null && knownDataOf(call.args).weight * reads > MOST_READ;
+/** The call for expressions that read its arguments so often; without them where that takes too long. */
+export function readable(call: RuledCall, reads: Reads): RuledCall {
+  const isTooMuch = call.args !== null && !isReadable(knownDataOf(call.args), reads);
   // @guard policy-weight
   return isTooMuch ? { ...call, args: null } : call;
 }
-
-/** Reads times the weight of the arguments: some 40 ms. */
-const MOST_READ = 1_500_000;
 
 /** Each call is read several times. */
 const maps = new WeakMap<object, ReadData>();

@@ -57,38 +57,56 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
       models === undefined
         ? await decideCall({ rules, counters }, call, memberOf(claim), () => (isCounted = true))
         : await decideModels({ rules, counters }, call, models);
-    const isSilent = ruling.rule === null && ruling.decision === 'allow';
+    const isSilent = isUnruled(ruling);
     // Most calls are of no rule: nothing is written of them. One that is counted must not be counted again, however late its next claim is.
-    return isSilent && !isCounted ? ruling : noted(claimed, ruling, isSilent);
+    if (isSilent && !isCounted) return ruling;
+    return noted(claimed, ruling, {
+      isSilent,
+      models,
+      field: fieldOf(claimed),
+      kept: JSON.stringify(ruling),
+    });
+  }
+
+  /** Each request of a tool is a call of its own: a later attempt asks anew. */
+  async function ruleSampled(
+    ...[claimed, asked]: Parameters<CallRules['ruleSampled']>
+  ): Promise<Ruling | null> {
+    const { claim } = claimed;
+    const { models, number, isCheaper } = asked;
+    const rules = unattended(await rulesOf(tenantOf(claim.requestId)));
+    const call: RuledCall = { ...callOfClaim(claimed), kind: 'llm_generate', tool: '', args: {}, models };
+    // No id of a directive has this character.
+    const name = `~${claim.fence}.${number}`;
+    const ruling = isCheaper
+      ? await decideModels({ rules, counters }, call, models)
+      : await decideCall({ rules, counters }, call, memberOf(claim) + name);
+    if (isUnruled(ruling)) return ruling;
+    const kept = name + (isCheaper ? '.cheaper' : '');
+    return noted(claimed, ruling, { isSilent: false, models, field: 'policy_sampled', kept });
   }
 
   async function noted(
-    { claim, directive, digest, origin, candidate }: ClaimedCall,
+    { claim, directive, digest, origin }: ClaimedCall,
     ruling: Ruling,
-    isSilent: boolean,
+    { isSilent, models, field, kept }: Note,
   ): Promise<Ruling | null> {
-    const { cheaper } = candidate;
     const { decision, rule: name, reason, failed } = ruling;
     const data = {
       call_id: claim.id,
       decision,
       rule: name,
       input_digest: digest,
-      ...(cheaper === undefined ? {} : { models: [...cheaper.models] }),
+      ...(models === undefined ? {} : { models: [...models] }),
       ...(reason === null ? {} : { reason }),
       ...(failed === undefined ? {} : { failed }),
       metadata: directiveMetadata(directive),
     };
     const signal = writeSignal(claim.requestId, draftSignal('directive.policy_decided', data, origin));
-    const args = [
-      claim.id,
-      claim.fence,
-      JSON.stringify(ruling),
-      isSilent ? '' : signal,
-      fieldOf({ candidate }),
-    ];
-    const [kind, text] = await run('policy-note', keys.request(claim.requestId), args);
-    return kind === 'noted' ? (JSON.parse(String(text)) as Ruling) : null;
+    const args = [claim.id, claim.fence, kept, isSilent ? '' : signal, field];
+    const [kind, before] = await run('policy-note', keys.request(claim.requestId), args);
+    if (kind !== 'noted') return null;
+    return before === kept ? ruling : (JSON.parse(String(before)) as Ruling);
   }
 
   /** Calls that ended while they waited for a person give back what they had added; counters of a request end with it. */
@@ -126,9 +144,40 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
 
   return {
     rule,
+    ruleSampled,
     /** A person has decided: the call is made, or it is not and gives back what it had added. */
     settle: async (claim: ClaimRef, isMade: boolean) => counters.settle(memberOf(claim), isMade),
     sweeping,
+  };
+}
+
+interface Note {
+  readonly isSilent: boolean;
+  /** Models that were decided about, where they are not those of the directive. */
+  readonly models: readonly string[] | undefined;
+  readonly field: string;
+  /** Value of the field. */
+  readonly kept: string;
+}
+
+/** Whether no rule has decided, and the default allows. */
+function isUnruled({ rule, decision }: Ruling): boolean {
+  return rule === null && decision === 'allow';
+}
+
+const NO_PERSON = 'A person cannot be asked while a tool waits for its model';
+
+/** Rules about calls that wait for no person: they deny where they would ask, before anything is counted. */
+function unattended(rules: Rules): Rules {
+  return {
+    ...rules,
+    rule(call, uses, values) {
+      const ruled = rules.rule(call, uses, values);
+      if (ruled.kind === 'needs' || ruled.ruling.decision !== 'ask') return ruled;
+      const { reason } = ruled.ruling;
+      const why = reason === null ? NO_PERSON : `${NO_PERSON}. ${reason}`;
+      return { kind: 'ruled', ruling: { ...ruled.ruling, decision: 'deny', reason: why } };
+    },
   };
 }
 

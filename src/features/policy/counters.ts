@@ -6,7 +6,7 @@ import type { CounterScope, RuledCall, Ruling } from '../../contract/policy/poli
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../../store/keys.ts';
 import { prepareScripts } from '../../store/scripts.ts';
-import { type CounterUse, type CounterValues, type Rules, UncountedCall } from './rules.ts';
+import { type CounterUse, type CounterValues, DEFAULT_ASK_MS, type Rules, UncountedCall } from './rules.ts';
 
 /** A counter of one scope; `amount` 0: it is only read. */
 export interface CountedUse {
@@ -87,9 +87,6 @@ function valuesOf(counters: readonly CountedUse[], seen: readonly string[]): Cou
   return new Map(counters.map(({ name }, at) => [name, Number(seen[at])]));
 }
 
-/** A call that cannot be counted waits for no person. */
-const NO_ASK_MS = 86_400_000;
-
 /** Decides about a call, and adds it to its counters unless it is denied. `onCounted`: it adds to some. */
 export async function decideCall(
   { rules, counters }: { readonly rules: Rules; readonly counters: Pick<PolicyCounters, 'decide'> },
@@ -139,7 +136,7 @@ async function countedOrDenied(decide: () => Promise<Ruling>): Promise<Ruling> {
     return await decide();
   } catch (error) {
     if (!(error instanceof UncountedCall)) throw error;
-    return { decision: 'deny', rule: null, reason: null, failed: error.message, askMs: NO_ASK_MS };
+    return { decision: 'deny', rule: null, reason: null, failed: error.message, askMs: DEFAULT_ASK_MS };
   }
 }
 

@@ -1,8 +1,15 @@
 // The rules of an operator joined with those that a tenant has added: of all decisions about a call the strictest counts.
 // Must never let a rule of a tenant loosen what the operator has decided.
-import type { RuledCall, Ruling } from '../../contract/policy/policy.ts';
+import { COUNTERS, type RuledCall, type Ruling } from '../../contract/policy/policy.ts';
 import { readable } from './call-data.ts';
-import { type CounterUse, type CounterValues, type Ruled, type Rules, STRICTNESS } from './rules.ts';
+import {
+  type CounterUse,
+  type CounterValues,
+  DEFAULT_ASK_MS,
+  type Ruled,
+  type Rules,
+  strictness,
+} from './rules.ts';
 
 /** Rules of one policy of a tenant. */
 export interface TenantRules {
@@ -10,8 +17,6 @@ export interface TenantRules {
   readonly name: string;
   readonly rules: Rules;
 }
-
-const NO_ASK_MS = 86_400_000;
 
 /** The rules of a policy that this worker cannot evaluate. */
 export const DENY_ALL: Rules = {
@@ -23,7 +28,7 @@ export const DENY_ALL: Rules = {
       rule: 'unreadable',
       reason: null,
       failed: 'this worker cannot read the policy',
-      askMs: NO_ASK_MS,
+      askMs: DEFAULT_ASK_MS,
     },
   }),
   scopes: new Map(),
@@ -50,14 +55,19 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
     usesOf: (call) => [
       ...operators.usesOf(call),
       ...joined.flatMap(({ rules, prefix }) =>
-        rules.usesOf(readable(call, reads)).map((use) => ({ ...use, counter: prefix + use.counter })),
+        rules
+          .usesOf(readable(call, { once: reads, inLoops: 0 }))
+          .map((use) => ({ ...use, counter: prefix + use.counter })),
       ),
     ],
     rule(call, uses, values) {
       const ruled = [
         operators.rule(call, uses, values),
         ...joined.map(({ rules, ruleName, prefix }) =>
-          renamed(ruleWithin(rules, prefix, { call: readable(call, reads), uses, values }), ruleName),
+          renamed(
+            ruleWithin(rules, prefix, { call: readable(call, { once: reads, inLoops: 0 }), uses, values }),
+            ruleName,
+          ),
         ),
       ];
       return strictest(ruled);
@@ -69,10 +79,15 @@ export function joinRules(operators: Rules, policies: readonly TenantRules[]): R
       ),
     ]),
     reads: operators.reads + reads,
-    readsOf: (rule) =>
-      joined
-        .find(({ ruleName }) => rule.startsWith(ruleName('')))
-        ?.rules.readsOf(rule.slice(rule.indexOf('/') + 1)) ?? operators.readsOf(rule),
+    readsOf(rule) {
+      const own = joined.find(({ ruleName }) => rule.startsWith(ruleName('')));
+      if (own === undefined) return operators.readsOf(rule);
+      const paths = own.rules.readsOf(rule.slice(own.ruleName('').length));
+      const counter = `${COUNTERS}.`;
+      return paths.map((path) =>
+        path.startsWith(counter) ? counter + own.prefix + path.slice(counter.length) : path,
+      );
+    },
   };
 }
 
@@ -109,8 +124,6 @@ function strictest(all: readonly Ruled[]): Ruled {
   const needs = all.find(({ kind }) => kind === 'needs');
   if (needs !== undefined) return needs;
   const rulings = all.flatMap((each): Ruling[] => (each.kind === 'ruled' ? [each.ruling] : []));
-  const ruling = rulings.reduce((strict, each) =>
-    STRICTNESS[each.decision] > STRICTNESS[strict.decision] ? each : strict,
-  );
+  const ruling = rulings.reduce((strict, each) => (strictness(each) > strictness(strict) ? each : strict));
   return { kind: 'ruled', ruling };
 }

@@ -16,6 +16,7 @@ import type { DirectiveSummary, RequestView } from '../../contract/request/reque
 import type { Data } from '../../platform/expression/expression.ts';
 import { callOf, dataOf } from './call-data.ts';
 import { type CountedUse, decideCall, type PolicyCounters } from './counters.ts';
+import { DENY_ALL, joinRules } from './joined-rules.ts';
 import { compileRules } from './rules.ts';
 
 const decisionSchema = z.enum(['allow', 'deny', 'ask']);
@@ -85,23 +86,47 @@ export interface ReplayedCall {
   readonly differs: boolean;
 }
 
-/** `aliases`: those of the configuration. */
+/** Rules of a replay. */
+export interface ReplayedRules {
+  /** Those of the configuration. */
+  readonly operators: PolicySettings;
+  /** Policies that tenants have added, by tenant; `settings`: null: it cannot be read. */
+  readonly tenants: ReadonlyMap<
+    string,
+    readonly { readonly name: string; readonly settings: PolicySettings | null }[]
+  >;
+  /** Models of the configuration, by alias. */
+  readonly aliases: ReadonlyMap<string, readonly string[]>;
+}
+
 export async function replayCalls(
   calls: readonly RecordedCall[],
-  settings: PolicySettings,
-  aliases: ReadonlyMap<string, readonly string[]>,
+  { operators, tenants, aliases }: ReplayedRules,
 ): Promise<ReplayedCall[]> {
-  const rules = compileRules(settings);
+  const own = compileRules(operators);
+  const joined = new Map(
+    [...tenants].map(([tenant, policies]) => {
+      const compiled = policies.map(({ name, settings }) => {
+        const rules = settings === null ? DENY_ALL : compileRules(settings);
+        return { tenant, name, rules };
+      });
+      return [tenant, joinRules(own, compiled)];
+    }),
+  );
   const counters = memoryCounters();
   const table = { aliases: new Map([...DEFAULT_ALIASES, ...aliases]), providers: new Map() };
   const replayed: ReplayedCall[] = [];
   for (const call of calls.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))) {
     const ruled = ruledCall(call, table);
+    const rules = joined.get(call.tenant) ?? own;
     counters.begin(ruled.at, call.made);
     const ruling = await decideCall({ rules, counters }, ruled, `${call.request_id}/${call.id}`);
     const paths = ruling.rule === null ? [] : rules.readsOf(ruling.rule);
-    const data = { ...dataOf(ruled, ruled.models[0] ?? ''), [COUNTERS]: counters.seen() };
-    const read = paths.map((path) => [path, valueAt(data, path)] as const);
+    const data = dataOf(ruled, ruled.models[0] ?? '');
+    const read = paths.map((path) => {
+      const counter = path.startsWith(`${COUNTERS}.`) ? path.slice(COUNTERS.length + 1) : null;
+      return [path, counter === null ? valueAt(data, path) : counters.seen().get(counter)] as const;
+    });
     replayed.push({ call, ruling, read, differs: ruling.decision !== call.decision });
   }
   return replayed;

@@ -15,7 +15,8 @@ import {
   evaluationFault,
   type Expression,
 } from '../../platform/expression/expression.ts';
-import { dataOf } from './call-data.ts';
+import { readsOf } from '../../platform/expression/data.ts';
+import { dataOf, readable } from './call-data.ts';
 
 /** Amount that a call adds to a counter. */
 export interface CounterUse {
@@ -38,7 +39,7 @@ export interface Rules {
   /** `values`: null = not read yet. Of several models the strictest decision counts. */
   rule(call: RuledCall, uses: readonly CounterUse[], values: CounterValues | null): Ruled;
   readonly scopes: ReadonlyMap<string, CounterScope>;
-  /** How often its expressions may go through the arguments of a call. */
+  /** How often its expressions may go through the arguments of a call, without those that do so in loops. */
   readonly reads: number;
   /** Paths that a rule reads, such as `args.amount`, and the counter of its limit; empty: there is no such rule. */
   readsOf(rule: string): readonly string[];
@@ -51,8 +52,12 @@ export class UncountedCall extends Error {
 
 /** The largest amount of one call: sums of it stay exact to a millionth. */
 const MOST_OF_A_CALL = 1_000_000_000_000;
+const STRICTNESS = { allow: 0, ask: 1, deny: 3 } as const;
+
 /** Order of decisions. */
-export const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+export function strictness({ decision, approver }: Ruling): number {
+  return decision === 'ask' && approver === 'other' ? STRICTNESS.ask + 1 : STRICTNESS[decision];
+}
 
 interface CompiledRule extends PolicyRule {
   readonly expression: Expression;
@@ -77,9 +82,28 @@ export function compileRules(settings: PolicySettings): Rules {
     adds: counter.sum === null ? null : compile(counter.sum, 'double'),
   }));
 
+  const all = [
+    ...rules.map(({ expression }) => expression),
+    ...counters.flatMap(({ counts, adds }) => (adds === null ? [counts] : [counts, adds])),
+  ];
+  const { once, inLoops } = readsOf(all);
+
+  /** Data of a call for an expression. */
+  function dataFor(
+    call: RuledCall,
+    model: string,
+    counted: Readonly<Record<string, Data>> = {},
+  ): (expression: Expression) => Readonly<Record<string, Data>> {
+    const plain = { ...dataOf(readable(call, { once, inLoops: 0 }), model), ...counted };
+    if (inLoops === 0) return () => plain;
+    const looped = { ...dataOf(readable(call, { once: 0, inLoops }), model), ...counted };
+    return ({ repeats }) => (repeats ? looped : plain);
+  }
+
   function usesOf(call: RuledCall): CounterUse[] {
-    const evaluated = (expression: Expression): unknown =>
-      expression.evaluate(dataOf(call, call.models[0] ?? '', expression.repeats));
+    if (counters.length === 0) return [];
+    const dataIn = dataFor(call, call.models[0] ?? '');
+    const evaluated = (expression: Expression): unknown => expression.evaluate(dataIn(expression));
     return counters.flatMap(({ name, per, counts, adds }) => {
       if (!isTrue(name, () => evaluated(counts))) return [];
       return [{ counter: name, per, amount: adds === null ? 1 : amountOf(name, () => evaluated(adds)) }];
@@ -93,10 +117,9 @@ export function compileRules(settings: PolicySettings): Rules {
     values: CounterValues | null,
   ): Ruled {
     const counted = values === null ? {} : { [COUNTERS]: values };
-    const all: Readonly<Record<string, Data>> = { ...dataOf(call, model), ...counted };
+    const dataIn = dataFor(call, model, counted);
     for (const rule of rules) {
-      const { repeats } = rule.expression;
-      const met = metBy(rule, repeats ? { ...dataOf(call, model, repeats), ...counted } : all);
+      const met = metBy(rule, dataIn(rule.expression));
       if (
         values === null &&
         rule.counters.length > 0 &&
@@ -118,8 +141,7 @@ export function compileRules(settings: PolicySettings): Rules {
     for (const model of call.models.length === 0 ? [''] : call.models) {
       const each = ruleModel(call, model, uses, values);
       if (each.kind === 'needs') each.counters.forEach((name) => needed.add(name));
-      else if (strictest === null || STRICTNESS[each.ruling.decision] > STRICTNESS[strictest.decision])
-        strictest = each.ruling;
+      else if (strictest === null || strictness(each.ruling) > strictness(strictest)) strictest = each.ruling;
     }
     if (needed.size > 0 || strictest === null) return { kind: 'needs', counters: [...needed] };
     return ruled(strictest);
@@ -129,10 +151,7 @@ export function compileRules(settings: PolicySettings): Rules {
     usesOf,
     rule,
     scopes: new Map(counters.map(({ name, per }) => [name, per])),
-    reads: [
-      ...rules.map(({ expression }) => expression),
-      ...counters.flatMap(({ counts, adds }) => (adds === null ? [counts] : [counts, adds])),
-    ].reduce((sum, { cost }) => sum + cost.reads, 0),
+    reads: once,
     readsOf(name) {
       const found = rules.find((each) => each.name === name);
       if (found === undefined) return [];
@@ -143,14 +162,15 @@ export function compileRules(settings: PolicySettings): Rules {
   };
 }
 
-const DEFAULT_ASK_MS = 86_400_000;
+/** Wait of a decision that no rule has made, milliseconds. */
+export const DEFAULT_ASK_MS = 86_400_000;
 
 function ruled(ruling: Ruling): Ruled {
   return { kind: 'ruled', ruling };
 }
 
-function base({ name, reason, askMs }: PolicyRule): Omit<Ruling, 'decision'> {
-  return { rule: name, reason, askMs };
+function base({ name, reason, askMs, approver }: PolicyRule): Omit<Ruling, 'decision'> {
+  return { rule: name, reason, askMs, approver };
 }
 
 const NO_ARGUMENTS = 'the arguments are encrypted, or too large for the rules';

@@ -2,7 +2,7 @@
 // Must never take an answer that an expression cannot read for one that says something.
 import { filledText, RECONCILE_VARIABLES, type ReconcileSettings } from '../../contract/tool/reconcile.ts';
 import { isObject } from '../../contract/json/json-object.ts';
-import { dataFrom, jsonFrom } from '../../platform/expression/data.ts';
+import { dataFrom, isReadable, jsonFrom, readsOf } from '../../platform/expression/data.ts';
 import { createCompiler, type Data, evaluationFault } from '../../platform/expression/expression.ts';
 
 /** The lost call. */
@@ -34,12 +34,18 @@ export function compileReconcile(settings: ReconcileSettings): Reconcile {
   const notHappened = settings.notHappened === null ? null : compile(settings.notHappened, 'bool');
   const result = settings.result === null ? null : compile(settings.result, 'any');
 
+  const reads = readsOf([happened, notHappened, result].filter((each) => each !== null));
+
+  /** undefined: it is too large. */
+  function dataIn(value: unknown): Data | undefined {
+    const read = dataFrom(value);
+    return isReadable(read, reads) ? read.data : undefined;
+  }
+
   function findingIn(answer: unknown, lost: LostCall): Finding {
-    const repeats = [happened, notHappened, result].some((expression) => expression?.repeats);
-    const member = repeats ? 'repeated' : 'data';
-    const read = dataFrom(answer)[member];
+    const read = dataIn(answer);
     if (read === undefined) return unknown('its answer is too large for expressions');
-    const args = dataFrom(lost.args)[member];
+    const args = dataIn(lost.args);
     const data: Record<string, Data> = {
       result: read,
       // Without arguments that are too large, an expression that reads them fails.

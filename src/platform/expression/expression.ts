@@ -46,6 +46,8 @@ export class ExpressionFault extends Error {
 
 const LONGEST_TEXT = 2_048;
 const LONGEST_FAULT = 200;
+/** A search takes the product of both lengths at worst: one for 65,000 characters in 130,000 takes 0.5 s. */
+const LONGEST_SOUGHT = 128;
 
 /** Functions in time that grows with one value at most. `matches` runs regular expressions that backtrack; `join` and `map` build lists. */
 const FUNCTIONS: ReadonlySet<string> = new Set(
@@ -76,9 +78,11 @@ function environmentOf(variables: Variables): Environment {
     environment.registerOperator(`double ${operator} int`, mixed);
     environment.registerOperator(`int ${operator} double`, mixed);
   }
-  environment.registerFunction('string.like(string): bool', (text: string, pattern: string) =>
-    toolMatches(pattern, text),
-  );
+  environment.registerFunction('string.like(string): bool', (text: string, pattern: string) => {
+    if (pattern.length > LONGEST_SOUGHT)
+      throw new Error(`a pattern is longer than ${LONGEST_SOUGHT} characters`);
+    return toolMatches(pattern, text);
+  });
   return environment;
 }
 
@@ -114,7 +118,7 @@ export function createCompiler(
     const parsed = parse(environment, text);
     const reads = new Set<string>();
     const inLoops = new Set<string>();
-    examine(parsed.ast, { reads, inLoops, inLoop: false });
+    examine(parsed.ast, { reads, inLoops, inLoop: false, short: shortTexts(variables) });
     const checked = parsed.check();
     if (!checked.valid) throw new ExpressionFault(sentenceOf(checked.error));
     const type = String(checked.type);
@@ -152,6 +156,12 @@ interface Examined {
   /** Paths that are read in each round of a loop. */
   readonly inLoops: Set<string>;
   readonly inLoop: boolean;
+  /** Names whose values are short texts. */
+  readonly short: ReadonlySet<string>;
+}
+
+function shortTexts(variables: Variables): ReadonlySet<string> {
+  return new Set(Object.entries(variables).flatMap(([name, type]) => (type === 'string' ? [name] : [])));
 }
 
 /** Refuses what is not bounded, and notes the paths that are read. */
@@ -164,13 +174,34 @@ function examine(node: ASTNode, seen: Examined): void {
     throw new ExpressionFault(
       `calls ${called}(), which expressions may not: they have ${[...FUNCTIONS].join(', ')}`,
     );
+  // @guard expression-search
+  if (called === 'contains') requireShort(nodesIn(node.args)[1], seen.short);
   const isLoop = called !== null && LOOPS.has(called);
   if (isLoop && seen.inLoop) throw new ExpressionFault(`has ${called}() within another loop over a list`);
   if (path !== null) return;
   // The list of a loop is read once, its body in each round.
-  const body = isLoop ? nodesIn((node.args as readonly unknown[])[2]) : [];
+  const [list, ...body] = isLoop ? nodesIn((node.args as readonly unknown[]).slice(1)) : [];
+  const short = new Set(seen.short);
+  const name = body[0] === undefined ? null : pathOf(body[0]);
+  if (list !== undefined && name !== null) {
+    const isShort = list.op === 'list' && nodesIn(list.args).every(isShortText);
+    if (isShort) short.add(name);
+    else short.delete(name);
+  }
   for (const inner of nodesIn(node.args))
-    examine(inner, body.includes(inner) ? { ...seen, inLoop: true } : seen);
+    examine(inner, body.includes(inner) ? { ...seen, inLoop: true, short } : seen);
+}
+
+function isShortText({ op, args }: ASTNode): boolean {
+  return op === 'value' && typeof args === 'string' && args.length <= LONGEST_SOUGHT;
+}
+
+function requireShort(sought: ASTNode | undefined, short: ReadonlySet<string>): void {
+  if (sought === undefined || isShortText(sought)) return;
+  if (sought.op === 'id' && short.has(String(sought.args))) return;
+  throw new ExpressionFault(
+    `calls contains() with another argument than a text of at most ${LONGEST_SOUGHT} characters; like() takes any`,
+  );
 }
 
 /** Operators and names that do nothing of their own. */
@@ -197,9 +228,10 @@ function costOf(ast: ASTNode, variables: Variables): Cost {
     const inner = nodesIn(node.args);
     if (!FREE.has(node.op)) {
       operations += rounds;
-      if (node.op === '+') additions += 1;
+      const adds = node.op === '+';
+      if (adds) additions += 1;
       const compares = COMPARISONS.has(node.op) && inner.every(({ op }) => op !== 'value' && op !== 'list');
-      const mayRead = compares || (called !== null && !SHORT.test(called));
+      const mayRead = adds || compares || (called !== null && !SHORT.test(called));
       if (inData || (mayRead && namesData(node, variables))) reads += rounds;
     }
     const list =

@@ -39,6 +39,16 @@ export function actorOf({ actsFor, spender }: Pick<Envelope, 'actsFor' | 'spende
   return spender === undefined ? null : partOf(spender);
 }
 
+/** Whether both are one caller: a person has one subject at its issuer, with a token and with a login. */
+export function isSameCaller(one: Actor, other: Actor): boolean {
+  return one.issuer === other.issuer && subjectOf(one) === subjectOf(other);
+}
+
+/** Without the mark of tokens or logins. */
+function subjectOf({ key, issuer }: Actor): string {
+  return issuer === undefined ? key : key.slice(key.indexOf(':') + 1);
+}
+
 function partOf({ key, issuer }: Actor): Actor {
   return issuer === undefined ? { key } : { key, issuer };
 }

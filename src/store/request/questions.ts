@@ -6,6 +6,7 @@ import type {
   QuestionAnswer,
   ToolQuestion,
 } from '../../contract/tool/tool-question.ts';
+import type { Approver } from '../../contract/policy/policy.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import type { KeySpace } from '../keys.ts';
@@ -29,6 +30,8 @@ export interface QuestionRound {
   questions: readonly RoundQuestion[];
   /** Responses of others to the same round, which go back with the answers; absent: none. */
   given?: Readonly<Record<string, unknown>>;
+  /** `other`: the caller that has submitted the directive may not accept. Absent: any caller may. */
+  approver?: Approver;
 }
 
 /** Endpoint of a round in which the service itself asks whether the call is approved; no server has it. */

@@ -15,12 +15,12 @@ import type { Ruling } from '../../contract/policy/policy.ts';
 import { isWebhookLane } from '../../store/catalog/route.ts';
 import { toolNameIn } from '../../contract/tool/tool-pattern.ts';
 import { APPROVAL_KEY, QUESTION_LIMITS } from '../../contract/tool/tool-question.ts';
-import type { AskedQuestions, Execution } from '../executors/definition.ts';
-import type { AttemptParts, Claimed } from './claimed.ts';
+import type { AskedQuestions, Execution, ExecutionContext } from '../executors/definition.ts';
+import type { AttemptParts, Claimed, ClaimedCall } from './claimed.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 import { durably } from '../record/durably.ts';
 import { isEncrypted } from './encrypted-attempt.ts';
-import { firstAnswer } from './questions.ts';
+import { firstAnswer, redisNow } from './questions.ts';
 
 /**
  * null: the call may be made, or an earlier attempt has made it and this one asks for its end. Otherwise the outcome of the attempt: it asks, or
@@ -45,13 +45,22 @@ export async function unapproved(
   const patienceMs = ruled?.askMs ?? definition.approvalMs?.(directive, lane) ?? null;
   if (patienceMs === null) return null;
   const round = granted.asked === null ? null : await lastRound(parts, claimed);
-  if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest)))
-    return { result: okResult(null), asks: approvalOf(claimed, directive, { patienceMs, ruled }) };
+  const asking = (): Execution => ({
+    result: okResult(null),
+    asks: approvalOf(claimed, directive, { patienceMs, ruled }),
+  });
+  if (granted.asked === null || (round !== null && isUnapprovedLogin(round, digest))) return asking();
   const hasApproval = round !== null && isApproval(round);
   if (ruled !== null && claimed.candidate.cheaper !== undefined && !hasApproval) return unasked(ruled);
   const denied = hasApproval ? await disapproved(parts, claimed, directive, round) : null;
+  // The approval was given before the rule asked for another approver.
+  if (denied === null && hasApproval && isOther(ruled) && !isOther(round)) return asking();
   if (ruled !== null) await durably(parts, async () => parts.policy?.settle(claimed.claim, denied === null));
   return denied;
+}
+
+function isOther(by: Pick<Ruling, 'approver'> | null): boolean {
+  return by?.approver === 'other';
 }
 
 async function lastRound(parts: AttemptParts, { claim }: Claimed): Promise<QuestionRound | null> {
@@ -85,21 +94,50 @@ async function disapproved(
 /** null: there are no rules, or the directive delivers a webhook of the service. `taken-over`: another worker has the claim. */
 async function rulingOf(
   parts: AttemptParts,
-  { envelope, lane, claim, digest, origin, candidate, granted }: Claimed,
+  claimed: Claimed,
   directive: Directive,
 ): Promise<Ruling | 'taken-over' | null> {
   const { policy } = parts;
-  if (policy === null || isWebhookLane(lane)) return null;
-  const call = { directive, envelope, lane, claim, digest, origin, candidate, now: granted.now };
+  if (policy === null || isWebhookLane(claimed.lane)) return null;
+  const call = ruledCall(claimed, directive, claimed.granted.now);
   return (await durably(parts, async () => policy.rule(call))) ?? 'taken-over';
 }
 
+function ruledCall(
+  { envelope, lane, claim, digest, origin, candidate }: Claimed,
+  directive: Directive,
+  now: number,
+): ClaimedCall {
+  return { directive, envelope, lane, claim, digest, origin, candidate, now };
+}
+
+/** The rules about models that the tool of the call asks; undefined: there are none. */
+export function samplingRules(
+  { policy }: AttemptParts,
+  claimed: Claimed,
+  directive: Directive,
+  { stop }: Pick<AttemptHandle, 'stop'>,
+): ExecutionContext['deniedModels'] {
+  if (policy === null) return undefined;
+  return async (asked) => {
+    const ruling = await policy.ruleSampled(ruledCall(claimed, directive, redisNow(claimed)), asked);
+    if (ruling === null) stop('lost');
+    if (ruling === null) return 'the claim of the call was taken over';
+    return ruling.decision === 'deny' ? denialOf(ruling) : null;
+  };
+}
+
+function deniedBy(ruling: Ruling): Execution {
+  const { rule, reason } = ruling;
+  const details = { rule, ...(reason === null ? {} : { reason }) };
+  return refused('policy_denied', `The call is ${denialOf(ruling)}`, details);
+}
+
 /** Names the rule and its reason, and nothing of the call. */
-function deniedBy({ rule, reason, failed }: Ruling): Execution {
+function denialOf({ rule, reason, failed }: Ruling): string {
   const by = rule === null ? 'by the default of the policy' : `by the rule "${rule}"`;
   const why = failed === undefined ? '' : `, which could not be evaluated (${failed})`;
-  const message = `The call is denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
-  return refused('policy_denied', message, { rule, ...(reason === null ? {} : { reason }) });
+  return `denied ${by}${why}${reason === null ? '' : `: ${reason}`}`;
 }
 
 /** The last question was another one than about the call. */
@@ -125,8 +163,10 @@ function approvalOf(
   directive: Directive,
   { patienceMs, ruled }: AskedFor,
 ): AskedQuestions {
-  const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${ruled.reason ? `: ${ruled.reason}` : ''}. ` : '';
-  const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${argumentsText(directive, digest)}`;
+  const why = ruled?.reason ? `: ${ruled.reason.replace(/\.$/, '')}` : '';
+  const rule = ruled?.rule ? `The rule "${ruled.rule}" asks${why}. ` : '';
+  const other = isOther(ruled) ? 'Another caller than its submitter must approve it. ' : '';
+  const message = `Approve the call of \`${toolOf(directive, lane)}\`? ${rule}${other}${argumentsText(directive, digest)}`;
   const schema = { type: 'object', properties: {} };
   return {
     questions: [{ key: APPROVAL_KEY, question: { mode: 'form', message, schema } }],
@@ -135,6 +175,7 @@ function approvalOf(
     patienceMs,
     afresh: false,
     stopsDeadline: true,
+    ...(isOther(ruled) ? { approver: 'other' as const } : {}),
   };
 }
 

@@ -5,7 +5,7 @@ import type { ToolQuestion } from '../../contract/tool/tool-question.ts';
 import type { Ruling } from '../../contract/policy/policy.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import { knownRepeatPolicy, type RepeatPolicy } from '../../contract/directive/work-directive.ts';
-import type { QueuedDefinition } from '../executors/definition.ts';
+import type { QueuedDefinition, SampledModels } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../../store/request/envelope.ts';
 import type { Journal } from '../../store/request/journal.ts';
@@ -68,6 +68,8 @@ export interface ClaimedCall extends Pick<
 export interface CallRules {
   /** Decided once for a directive, and once more for the cheaper models of a budget; null: the claim was taken over. */
   rule(call: ClaimedCall): Promise<Ruling | null>;
+  /** Decides about models that the tool of the call asks; a rule that asks a person denies. null: the claim was taken over. */
+  ruleSampled(call: ClaimedCall, asked: SampledModels): Promise<Ruling | null>;
   /** A person has decided about the call: it is made, or it is not. */
   settle(claim: ClaimRef, isMade: boolean): Promise<void>;
 }

@@ -2,7 +2,7 @@
 // Must never outlive its claim, nor decide what an execution means.
 import { idempotencyKey } from '../../store/request/envelope.ts';
 import { isOwn } from '../../store/request/questions.ts';
-import { unapproved } from './approval.ts';
+import { samplingRules, unapproved } from './approval.ts';
 import { loginOf, refusedLogin } from './caller-login.ts';
 import { tenantOf, withOwnId } from '../../contract/access/tenant.ts';
 import { errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
@@ -87,6 +87,7 @@ export async function execute(
       account: parts.logins?.accountOf(envelope) ?? undefined,
       login: login.login ?? undefined,
       tasks,
+      deniedModels: samplingRules(parts, claimed, directive, handle),
       ...lastCheck(parts, claimed, handle),
     };
     const made =

@@ -69,7 +69,7 @@ async function ask(
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
-  { questions, state, endpoint, patienceMs, afresh, given, stopsDeadline }: AskedQuestions,
+  { questions, state, endpoint, patienceMs, afresh, given, stopsDeadline, approver }: AskedQuestions,
 ): Promise<{
   verdict: AskVerdict;
   untilAt: number;
@@ -79,7 +79,13 @@ export async function recordQuestions(
   const untilAt = stopsDeadline ? Math.floor(now + patienceMs) : untilOf(claimed, patienceMs);
   const asking: Asking = {
     ...(stopsDeadline ? { deadlineAt: untilAt + claimed.granted.deadlineAt - now } : {}),
-    round: { endpoint, state, questions, ...(given === undefined ? {} : { given }) },
+    round: {
+      endpoint,
+      state,
+      questions,
+      ...(given === undefined ? {} : { given }),
+      ...(approver === undefined ? {} : { approver }),
+    },
     held: false,
     number,
     first,

@@ -4,6 +4,7 @@ import type { Holds } from '../../platform/bounds/while-it-holds.ts';
 import type * as z from 'zod';
 import type { Spender } from '../../contract/model/budget.ts';
 import type { RejectedDirective } from '../../contract/run/control-directive.ts';
+import type { Approver } from '../../contract/policy/policy.ts';
 import type { Directive } from '../../contract/directive/directive.ts';
 import type { Result } from '../../contract/result.ts';
 import type { SignalDraft } from '../../contract/signal/signal.ts';
@@ -124,6 +125,18 @@ export interface ExecutionContext {
    * claim is lost. `withdrawn`: the answer is not needed any more.
    */
   ask?(asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer>;
+  /** Why the rules of the policy deny models to the tool; null: they do not. Rejects when Redis does not answer. Absent: there are no rules. */
+  deniedModels?: ((asked: SampledModels) => Promise<string | null>) | undefined;
+}
+
+/** Models that a tool asks during its call. */
+export interface SampledModels {
+  /** Names, first choice first. */
+  readonly models: readonly string[];
+  /** Number of the request in its attempt, from 1. */
+  readonly number: number;
+  /** Whether a budget goes on with them, so that the request is counted already. */
+  readonly isCheaper: boolean;
 }
 
 /** A question of a tool whose call is held meanwhile. */
@@ -150,6 +163,8 @@ export interface AskedQuestions {
   afresh: boolean;
   /** The deadline of the directive does not pass meanwhile. Default: it does. */
   stopsDeadline?: true;
+  /** Member of `QuestionRound`. */
+  approver?: Approver;
 }
 
 export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {

@@ -19,7 +19,13 @@ import type { Reports } from '../../platform/telemetry/reports.ts';
 import { ATTRIBUTE } from '../../platform/telemetry/traces/semantic-names.ts';
 import { placeUnder, traceparentOf } from '../../platform/telemetry/traces/span-place.ts';
 import type { Spans } from '../../platform/telemetry/traces/spans.ts';
-import type { AskedQuestions, CheaperModels, Execution, ExecutionContext } from './definition.ts';
+import type {
+  AskedQuestions,
+  CheaperModels,
+  Execution,
+  ExecutionContext,
+  SampledModels,
+} from './definition.ts';
 import { answeredBudgets, isFree } from './llm-budget.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
 import { modelCallFacts, reportModelCall } from './model-call-facts.ts';
@@ -60,6 +66,8 @@ export interface Answered {
   readonly cost: number;
   /** The budget that was too small, and whose cheaper models answered. */
   readonly budget?: { readonly name: string; readonly cheaper: string };
+  /** Why the policy denies the cheaper models of a budget. Absent: it does not. */
+  readonly denied?: string;
   readonly outcome:
     | { readonly ok: true; readonly turn: ModelTurn }
     | { readonly ok: false; readonly error: ErrorEnvelope };
@@ -96,6 +104,9 @@ export async function askModels(
     const waitMs = pauseOf(execution);
     const isLast = index === chain.models.length - 1;
     if (execution.cheaper !== undefined) {
+      const { models: cheaper } = execution.cheaper;
+      const denied = await denial(asked.context, { models: cheaper, number: asked.number, isCheaper: true });
+      if (denied !== null) return { ...spent, denied };
       chain = { models: execution.cheaper.models, cheaper: execution.cheaper };
       index = 0;
     } else if (execution.asks !== undefined && (await isSaid(asked, execution.asks))) continue;
@@ -107,6 +118,13 @@ export async function askModels(
   }
   const { cheaper } = chain;
   return cheaper === null ? spent : { ...spent, budget: { name: cheaper.budget, cheaper: cheaper.alias } };
+}
+
+/** Why the policy does not let the models be asked; null: it does. */
+export async function denial(context: ExecutionContext, asked: SampledModels): Promise<string | null> {
+  const denied = context.deniedModels?.(asked) ?? null;
+  // @guard policy-sampled
+  return denied === null ? null : denied.catch(() => 'the policy cannot be read at present');
 }
 
 interface Chain {

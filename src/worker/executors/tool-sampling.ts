@@ -14,6 +14,7 @@ import {
   type AnswerOptions,
   type BudgetAnswers,
   askModels,
+  denial,
   mostTokens,
   NO_TOKENS,
   type TokenCounts,
@@ -146,9 +147,14 @@ async function sampled(
   if (budget === null) return refused('the call has ended');
   if (budget === 'unread') return refused('its budget cannot be read at present');
   if (!budget.ok) return refused(spentText(call, budget.spent, budget.leftMs));
+  const names = models.models.map(({ name }) => name);
+  const denied = await denial(context, { models: names, number, isCheaper: false });
+  if (denied !== null || signal.aborted) {
+    budget.settle(0);
+    return refused(denied ?? 'the call has ended');
+  }
   // A report that is made before the answer is there holds the most that it may take.
   count(report, { from: NO_TOKENS, to: most, estimated: 1 });
-  const names = models.models.map(({ name }) => name);
   const given = { models: names, most, server, number, context, signal, said };
   const answered = await askModels(options, asked, given);
   const { tokens, isEstimated, cost, budget: breached } = answered;
@@ -156,6 +162,7 @@ async function sampled(
   count(report, { from: most, to: tokens, estimated: isEstimated ? 0 : -1 });
   if (breached !== undefined) report.budget = breached;
   if (cost > 0) report.cost = (report.cost ?? 0) + cost;
+  if (answered.denied !== undefined) return refused(answered.denied);
   if (!answered.outcome.ok) return refused(`the model call failed (${answered.outcome.error.type})`);
   return replyOf(answered.outcome.turn, request);
 }

@@ -12,6 +12,7 @@ import { createRulesOfTenants } from '../../../src/features/runtime-definitions/
 import { fileSchema } from '../../../src/config/file-schema.ts';
 import { joinRules } from '../../../src/features/policy/joined-rules.ts';
 import { compileRules } from '../../../src/features/policy/rules.ts';
+import { isSameCaller } from '../../../src/store/request/envelope.ts';
 import { untilHolds } from '../../support/eventually.ts';
 
 const ENVIRONMENT = {
@@ -211,6 +212,56 @@ test.each([
     ok: false,
     errors: [{ message: expect.stringContaining('operators and calls') as string }],
   });
+});
+
+/** 64 rules of an operator took 3 s over arguments of the largest size, and a search for a pattern of the arguments a second. */
+test.each([
+  ['often', 'size(args.text) == 1', { text: 'z'.repeat(200_000) }],
+  [
+    'in loops',
+    'args.list.exists(x, size(args.text) == 1)',
+    { list: Array(100).fill('x'), text: 'z'.repeat(19_000) },
+  ],
+  ['with a long pattern', 'args.text.like(args.list)', { text: 'zz', list: 'z'.repeat(129) }],
+])('rules of an operator that would read large arguments %s fail instead', (_how, when, args) => {
+  const rest = {
+    when,
+    decision: 'ask',
+    reason: null,
+    limit: null,
+    onError: 'deny',
+    approver: 'any',
+  } as const;
+  const rules = (count: number) =>
+    compileRules({
+      rules: Array.from({ length: count }, (_, at) => ({ ...rest, name: `r${at}`, askMs: 1_000 })),
+      counters: [],
+      default: 'allow',
+    }).rule({ ...CALL, tool: 'a.b', args }, [], null);
+  expect(rules(64)).toMatchObject({ ruling: { decision: 'deny', rule: 'r0' } });
+});
+
+test('a rule that wants another approver is stricter than one that asks anyone, whichever is first', () => {
+  const asking = (name: string, approver: 'any' | 'other') => {
+    const rest = { when: 'true', decision: 'ask', reason: null, limit: null, onError: 'deny' } as const;
+    return compileRules({
+      rules: [{ ...rest, name, approver, askMs: 1_000 }],
+      counters: [],
+      default: 'allow',
+    });
+  };
+  const decided = (operators: 'any' | 'other', tenants: 'any' | 'other') =>
+    joinRules(asking('o', operators), [{ tenant: 'acme', name: 'p', rules: asking('t', tenants) }]).rule(
+      { ...CALL, tool: 'a.b', args: {} },
+      [],
+      null,
+    );
+  expect(decided('any', 'other')).toMatchObject({ ruling: { rule: 'p/t', approver: 'other' } });
+  expect(decided('other', 'any')).toMatchObject({ ruling: { rule: 'o', approver: 'other' } });
+  const person = { key: 'oidc:ada', issuer: 'https://id.example' };
+  expect(isSameCaller(person, { ...person, key: 'jwt:ada' })).toBe(true);
+  expect(isSameCaller(person, { key: 'oidc:ada' })).toBe(false);
+  expect(isSameCaller(person, { ...person, key: 'oidc:bob' })).toBe(false);
 });
 
 test('policies of a tenant that would read a large text often fail instead, and others are not concerned', () => {

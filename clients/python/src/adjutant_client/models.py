@@ -1,4 +1,4 @@
-# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: 1cc5df9c173d5496d47dcb864d56c05053673a3a3b872abada933bbfa560e240
+# Generated from the JSON Schemas of the contract by scripts/generate-python-models.ts. Schemas: f1b3af5806544bb8065da1181dde4f86901842497183305d8f5541d0a4a96ac3
 
 from __future__ import annotations
 
@@ -3569,7 +3569,7 @@ class SignalDirectivePolicyDecidedData(Model):
     """
     models: list[str] | None = None
     """
-    Cheaper models of a budget that were decided about. Absent: those of the directive.
+    Models that were decided about: cheaper ones of a budget, or those that the tool of the directive asks. Absent: those of the directive.
     """
     reason: str | None = None
     """

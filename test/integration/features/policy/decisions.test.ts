@@ -2,36 +2,20 @@
  *  It stands for point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runCli } from '../../../../src/cli/program.ts';
-import { createTerminal } from '../../../../src/cli/terminal.ts';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
-import { inputIdOf } from '../../../../src/contract/tool/tool-question.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
+import { runCommand } from '../../../support/command.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
-import { done, fails, inTurn } from '../../../support/executors.ts';
-import { claimOf, LANE, originOf } from '../../../support/journal.ts';
 import { openHost } from '../../../support/mcp-clients.ts';
 import { ownServerEntry } from '../../../support/mcp-servers.ts';
-import { openPipeline } from '../../../support/pipeline.ts';
-import { spawnNode } from '../../../support/process.ts';
-import { programOf } from '../../../support/program.ts';
 import { json, startProvider } from '../../../support/provider-server.ts';
 import { startProducer } from '../../../support/queue-producer.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
-import { openStore } from '../../../support/store.ts';
-import { createCallPolicy } from '../../../../src/features/policy/call-policy.ts';
-import { compileRules } from '../../../../src/features/policy/rules.ts';
-import { createPolicyCounters } from '../../../../src/features/policy/counters.ts';
-import { UncountedCall } from '../../../../src/features/policy/rules.ts';
 
-const DOOMED = programOf(fileURLToPath(new URL('../../../support/doomed-worker.ts', import.meta.url)));
 const redis = useRedis();
 
 /** Has its tool called with what the query says, and then repeats the tool's answer. */
@@ -40,6 +24,13 @@ const provider = shared(async () =>
     const { messages } = request.body as { messages: { role: string; content: string }[] };
     const query = messages.find(({ role }) => role === 'user')?.content ?? '';
     const answer = messages.find(({ role }) => role === 'tool')?.content;
+    const answers = (message: object, finish_reason: string) => {
+      const choices = [{ index: 0, finish_reason, message }];
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+    };
+    // As tools of `asking` ask.
+    if (/^(sum up|again)/.test(query)) return answers({ content: 'in short' }, 'stop');
     const call = {
       id: `c${index}`,
       type: 'function',
@@ -47,18 +38,26 @@ const provider = shared(async () =>
     };
     const message =
       answer === undefined ? { content: null, tool_calls: [call] } : { content: `read: ${answer}` };
-    const finish = answer === undefined ? 'tool_calls' : 'stop';
-    const choices = [{ index: 0, finish_reason: finish, message }];
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    return json(200, { id: 'a', object: 'chat.completion', choices, usage })(response, request, index);
+    return answers(message, answer === undefined ? 'tool_calls' : 'stop');
   }),
 );
+
+const SAMPLED = "kind == 'llm_generate' && server == 'asking'";
+const asking = (model: string, env: Record<string, string>) => ({
+  ...ownServerEntry('asking-peer.ts', env),
+  questions: true,
+  sampling: { model, max_tokens: 100 },
+});
 
 const service = shared(async () => {
   const started = await startService({
     redisUrl: redis.url,
     config: {
-      mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+      mcpServers: {
+        peer: ownServerEntry('legacy-peer.ts'),
+        asking: asking('main:open', {}),
+        dear: asking('main:dear', { ASKING_ERA: 'legacy' }),
+      },
       providers: {
         main: {
           type: 'openai-compatible',
@@ -77,9 +76,24 @@ const service = shared(async () => {
       policy: {
         counters: {
           added: { of: 'tool == "peer.add"', sum: 'args.a' },
+          sampled: { of: SAMPLED, per: 'request' },
           secrets: { of: 'tool == "peer.echo" && args.text == "secret"', per: 'request' },
         },
         rules: [
+          {
+            name: 'not-sampled',
+            when: `${SAMPLED} && request.like('deny-*')`,
+            decision: 'deny',
+            reason: 'Not so.',
+          },
+          { name: 'sampled-by-person', when: `${SAMPLED} && request.like('ask-*')`, decision: 'ask' },
+          {
+            name: 'sampled-twice',
+            when: `${SAMPLED} && request.like('limit-*')`,
+            decision: 'limit',
+            counter: 'sampled',
+            at_most: 2,
+          },
           { name: 'no-secret', when: "model == 'main:secret'", decision: 'deny' },
           {
             name: 'no-word',
@@ -94,6 +108,12 @@ const service = shared(async () => {
             decision: 'ask',
             reason: 'Careful.',
           },
+          {
+            name: 'four-eyes',
+            when: 'tool == "peer.echo" && args.text == "other"',
+            decision: 'ask',
+            approver: 'other',
+          },
           { name: 'sum', when: 'tool == "peer.add"', decision: 'limit', counter: 'added', at_most: 50 },
           {
             name: 'broken',
@@ -103,7 +123,7 @@ const service = shared(async () => {
           { name: 'by-value', when: 'has(args.key) && args.table[args.key] == 1', decision: 'deny' },
           {
             name: 'loop',
-            when: 'has(args.items) && args.items.exists(x, args.text.contains(x))',
+            when: 'has(args.items) && args.items.exists(x, args.text.like(x))',
             decision: 'deny',
           },
         ],
@@ -238,16 +258,63 @@ describe('the rules of an operator', () => {
     expect((await outcome('main:costly')).result).toMatchObject({ ok: true });
   });
 
+  describe('about a model that a tool asks during its call', () => {
+    const sampled = async (kind: string, tool: string) => {
+      const asks = () => provider.seen.filter(({ text }) => /"(sum up|again)/.test(text)).length;
+      const before = asks();
+      const requestId = await call(tool, { label: 'x' }, `${kind}-${randomUUID()}`);
+      const said = JSON.stringify(await ended(requestId));
+      return { said, asked: asks() - before, decided: await decisions(requestId) };
+    };
+
+    test('deny it, as a decision to ask does, with the rule and before the provider is asked', async () => {
+      const models = ['main:open'];
+      const denied = await sampled('deny', 'asking.sum-up');
+      expect(denied.said).toContain('denied by the rule \\"not-sampled\\": Not so.');
+      expect(denied).toMatchObject({
+        asked: 0,
+        decided: [{ decision: 'deny', rule: 'not-sampled', models }],
+      });
+      const unasked = await sampled('ask', 'asking.sum-up');
+      expect(unasked.said).toContain('A person cannot be asked while a tool waits for its model');
+      expect(unasked).toMatchObject({ asked: 0, decided: [{ decision: 'deny', rule: 'sampled-by-person' }] });
+      expect(await sampled('free', 'asking.sum-up')).toMatchObject({ asked: 1, decided: [] });
+    });
+
+    test('count each of its requests once', async () => {
+      const { said, asked, decided } = await sampled('limit', 'asking.sum-for-ever');
+      expect(said).toContain('denied by the rule \\"sampled-twice\\"');
+      expect([asked, decided.length]).toEqual([2, 1]);
+    });
+
+    test('decide about the cheaper models of a budget', async () => {
+      const { said, asked, decided } = await sampled('free', 'dear.sum-up');
+      expect(said).toContain('denied by the rule \\"no-secret\\"');
+      expect(asked).toBe(0);
+      expect(decided).toMatchObject([{ decision: 'deny', rule: 'no-secret', models: ['main:secret'] }]);
+    });
+  });
+
   test('ask a person, once, and the call is made when it is approved', async () => {
     const requestId = await call('peer.echo', { text: 'ask' });
     const waiting = async () =>
       (await client.approvals()).approvals.filter(({ request_id: id }) => id === requestId);
     await eventually(async () => (await waiting()).length).toBe(1);
+    expect((await waiting())[0]?.message).toContain('The rule "person" asks: Careful. Arguments:');
     await client.runs.decide(requestId, 'c', { decision: 'approve' });
     expect(await ended(requestId)).toMatchObject({ ok: true });
     expect(await decisions(requestId)).toMatchObject([
       { decision: 'ask', rule: 'person', reason: 'Careful.' },
     ]);
+  });
+
+  test('that want another approver than the submitter take no approval where callers have no keys', async () => {
+    const requestId = await call('peer.echo', { text: 'other' });
+    const decide = async (decision: 'approve' | 'deny') => client.runs.decide(requestId, 'c', { decision });
+    await eventually(async () => (await client.directive(requestId, 'c'))?.status).toBe('waiting');
+    await expect(decide('approve')).rejects.toThrow('no caller is known here');
+    await decide('deny');
+    expect(await ended(requestId)).toMatchObject({ error: { type: 'denied' } });
   });
 
   test('a sum is never above its limit, however many calls are made at once', async () => {
@@ -288,7 +355,7 @@ describe('the rules of an operator', () => {
   // An expression of this form took 8 s of the event loop over arguments of 250,000 characters.
   test('close where a loop would read large arguments again and again', async () => {
     const items = Array.from({ length: 300 }, () => 'y');
-    const large = await call('peer.echo', { text: 'x'.repeat(10_000), items });
+    const large = await call('peer.echo', { text: 'x'.repeat(30_000), items });
     expect((await ended(large))?.error?.type).toBe('policy_denied');
     expect(await decisions(large)).toMatchObject([
       { rule: 'loop', failed: expect.stringContaining('too large for the rules') as string },
@@ -299,17 +366,9 @@ describe('the rules of an operator', () => {
   });
 });
 
-/** The command line in this process. */
-async function adjutant(...args: string[]): Promise<{ code: number; out: string }> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const code = await runCli(args, {
-    version: 'test',
-    terminal: createTerminal(stdout, stderr),
-    keyboard: null,
-    interrupt: new AbortController().signal,
-    environment: { ADJUTANT_URL: service.url },
-  });
-  return { code, out: `${String(stdout.read() ?? '')}${String(stderr.read() ?? '')}` };
+async function adjutant(...args: string[]): Promise<{ code: number | null; out: string }> {
+  const { code, stdout, stderr } = await runCommand(args, service.url);
+  return { code, out: stdout + stderr };
 }
 
 describe('`adjutant policy`', () => {
@@ -394,241 +453,3 @@ describe('`adjutant policy`', () => {
     expect(refused.out).toContain('damaged.jsonl:2 is no recorded call');
   });
 });
-
-/** A worker may die between the reservation and the record of its decision. */
-describe('a reservation', () => {
-  const open = shared(() => openStore(redis.url));
-  const ask = { decision: 'ask', rule: 'r', reason: null, askMs: 60_000 } as const;
-  const use = { name: 'n', scope: 's', daily: true, amount: 7 };
-
-  test('that is repeated counts once and keeps its decision; one that was not made is given back', async () => {
-    const counters = createPolicyCounters(open.connection, { policy: `${open.keys.policy}t:` });
-    const seen: (number | undefined)[] = [];
-    const decide = async (member: string) =>
-      counters.decide(member, [use], (values) => {
-        seen.push(values.get('n'));
-        return ask;
-      });
-    expect(await decide('q/a')).toEqual(ask);
-    expect(await decide('q/a')).toEqual(ask);
-    await decide('q/b');
-    await counters.settle('q/a', false);
-    await counters.settle('q/a', false);
-    await counters.settle('q/b', true);
-    await decide('q/c');
-    expect(seen).toEqual([0, 7, 7]);
-  });
-
-  test('that was decided by other values is decided anew', async () => {
-    const counters = createPolicyCounters(open.connection, { policy: `${open.keys.policy}u:` });
-    const limit = (values: ReadonlyMap<string, number>) =>
-      ({ ...ask, decision: (values.get('n') ?? 0) + 7 > 10 ? 'deny' : 'allow' }) as const;
-    let other: ReturnType<typeof counters.decide> | undefined;
-    // The other call reads the counter before this one has added to it, and decides after it.
-    const own = counters.decide('q/a', [use], (values) => {
-      other ??= counters.decide('q/b', [use], limit);
-      return limit(values);
-    });
-    expect([(await own).decision, (await other)?.decision]).toEqual(['allow', 'deny']);
-  });
-
-  test('that loses every round to other calls is denied, and does not go on for ever', async () => {
-    const policy = `${open.keys.policy}v:`;
-    const counters = createPolicyCounters(open.connection, { policy });
-    let rounds = 0;
-    const decided = counters.decide('q/a', [{ ...use, daily: false }], () => {
-      // Another call is counted between the reading and the addition.
-      void open.connection.set(`${policy}c:n:s:-`, String((rounds += 1)));
-      return { ...ask, decision: 'allow' };
-    });
-    await expect(decided).rejects.toThrow(UncountedCall);
-    expect(rounds).toBe(200);
-  });
-
-  test('is noted once, with one signal, also when the answer of Redis to the note was lost', async () => {
-    await using pipeline = await openPipeline(redis.url);
-    const call = await pipeline.accepted({ effect: 'once' });
-    expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
-    const settings = { rules: [], counters: [], default: 'deny' } as const;
-    const { connection, keys, journal } = pipeline;
-    const policy = createCallPolicy({
-      connection,
-      keys,
-      journal,
-      rulesOf: () => compileRules(settings),
-      onError: () => {},
-    });
-    const claimed = {
-      directive: call,
-      envelope: { directive: call, lane: LANE },
-      lane: LANE,
-      claim: { requestId: call.request_id, id: call.id, fence: 1 },
-      digest: 'd',
-      origin: originOf(call),
-      candidate: { index: 0, history: [] },
-      now: 0,
-    };
-    const rulings = [await policy.rule(claimed as never), await policy.rule(claimed as never)];
-    expect(rulings.map((ruling) => ruling?.decision)).toEqual(['deny', 'deny']);
-    const types = await pipeline.typesOf(call);
-    expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(1);
-  });
-
-  // A directive that is paused, or waits for a person, for longer than its reservation is kept.
-  test('counts once however late its next claim is, and its counters go with its request and no earlier', async () => {
-    await using pipeline = await openPipeline(redis.url);
-    const call = await pipeline.accepted({ effect: 'once' });
-    expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
-    const counter = { name: 'calls', of: 'true', sum: null, per: 'request' } as const;
-    const rules = compileRules({ rules: [], counters: [counter], default: 'allow' });
-    const { connection, keys, journal } = pipeline;
-    const opened = () =>
-      createCallPolicy({ connection, keys, journal, rulesOf: () => rules, onError: () => {} });
-    const policy = opened();
-    const claimed = (fence: number) => ({
-      directive: call,
-      envelope: { directive: call, lane: LANE },
-      lane: LANE,
-      claim: { requestId: call.request_id, id: call.id, fence },
-      digest: 'd',
-      origin: originOf(call),
-      candidate: { index: 0, history: [] },
-      now: 0,
-    });
-    expect((await policy.rule(claimed(1) as never))?.decision).toBe('allow');
-    await connection.unlink(...(await connection.keys(`${keys.policy}r:*`)));
-    expect((await policy.rule(claimed(2) as never))?.decision).toBe('allow');
-    const [name = ''] = await connection.keys(`${keys.policy}c:*`);
-    expect(await connection.get(name)).toBe('1.000000');
-    const requests = `${keys.policy}requests`;
-    const looked = async (at: number) => {
-      await connection.zadd(requests, 'XX', 1, call.request_id);
-      const { sweeping } = opened();
-      await sweeping.start();
-      const next = async () => Number((await connection.zscore(requests, call.request_id)) ?? Infinity);
-      await eventually(next).toBeGreaterThanOrEqual(at);
-      await sweeping.stop();
-    };
-    await looked(Date.now());
-    expect(await connection.get(name)).toBe('1.000000');
-    await connection.unlink(keys.request(call.request_id)[0]);
-    await looked(Infinity);
-    expect(await connection.exists(name, requests)).toBe(0);
-  });
-
-  // A worker that stood still between its claim and its decision must not send what the rules may deny.
-  test('under a claim that was taken over makes no call', async () => {
-    await using pipeline = await openPipeline(redis.url);
-    const { execute, ran } = inTurn(done);
-    const call = await pipeline.accepted({ effect: 'once' });
-    const policy = { rule: async () => null, settle: async () => {} };
-    await pipeline.attempt({ ...pipeline.attemptParts(execute), policy }, call);
-    expect([ran, (await pipeline.recordOf(call))?.status]).toEqual([[], 'running']);
-  });
-
-  test('that asks a person asks also after its caller has logged in, and not again at the login after the approval', async () => {
-    await using pipeline = await openPipeline(redis.url);
-    const { execute, ran } = inTurn(done);
-    const question = { mode: 'url', message: 'log in', url: 'https://login.example/' };
-    const missing = { kind: 'missing', question, patienceMs: 60_000 };
-    const states = [missing, missing, { kind: 'none' }];
-    const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
-    const rulings = ['allow', 'ask'] as const;
-    let decided = 0;
-    const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'ask' });
-    const parts = { ...pipeline.attemptParts(execute), policy: { rule, settle: async () => {} }, logins };
-    const call = await pipeline.accepted({ effect: 'once' });
-    const asked: (string | undefined)[] = [];
-    for (let round = 1; round <= 3; round += 1) {
-      await pipeline.attempt(parts as never, call);
-      asked.push((await pipeline.journal.questions.round(call.request_id, call.id))?.endpoint);
-      await pipeline.client.answer(call.request_id, inputIdOf(call.id, round), { action: 'accept' });
-    }
-    expect(asked).toEqual(['@login', '', '@login']);
-    await pipeline.attempt(parts as never, call);
-    expect([ran.length, (await pipeline.recordOf(call))?.status]).toEqual([1, 'succeeded']);
-  });
-
-  test('is not needed to ask for the end of a call that was made, which stays unknown without the login of its caller', async () => {
-    await using pipeline = await openPipeline(redis.url);
-    const made = { ...fails('network'), ambiguous: true, resumable: true };
-    const parts = pipeline.attemptParts(async (_call, { tasks }) => {
-      if (tasks?.task !== null) return done;
-      await tasks.keep('its task');
-      return made;
-    });
-    const rulings = ['allow', 'deny'] as const;
-    let decided = 0;
-    const rule = async () => ({ ...ask, decision: rulings[decided++] ?? 'deny' });
-    const states = [
-      { kind: 'none' },
-      { kind: 'none' },
-      { kind: 'none' },
-      { kind: 'refused', reason: 'none' },
-    ];
-    const logins = { accountOf: () => null, forget: async () => {}, stateOf: async () => states.shift() };
-    const policy = { rule, settle: async () => {} };
-    const ends: unknown[] = [];
-    for (const id of ['found', 'unknown']) {
-      const call = await pipeline.accepted({ id, effect: 'once' });
-      decided = 0;
-      for (let at = 0; at < 2; at += 1) await pipeline.attempt({ ...parts, policy, logins } as never, call);
-      ends.push((await pipeline.resultOf(call))?.data);
-    }
-    expect(ends).toMatchObject([
-      { result: { ok: true } },
-      { result: { ok: false, error: { type: 'auth', details: { outcome: 'unknown' } } } },
-    ]);
-  });
-});
-
-test.each([
-  ['its reservation', 1, 'idempotent'],
-  ['the record of its decision', 2, 'once'],
-] as const)(
-  'a call whose worker is killed after %s counts once, and is made once at most',
-  async (_after, at, tool) => {
-    const RULED = `tool == 'counting.${tool}'`;
-    const folder = await mkdtemp(join(tmpdir(), 'adjutant-policy-'));
-    const file = join(folder, 'counter.jsonl');
-    await writeFile(file, '');
-    const prefix = `killed-${randomUUID()}`;
-    const config = {
-      worker: { lease_ms: 1_000, drain_ms: 0 },
-      mcpServers: { counting: ownServerEntry('counting.ts', { COUNTER_FILE: file }) },
-      policy: {
-        counters: { made: { of: RULED } },
-        rules: [
-          { name: 'two', when: RULED, decision: 'limit', counter: 'made', at_most: 2 },
-          { name: 'known', when: RULED, decision: 'allow' },
-        ],
-      },
-    };
-    await using api = await startService({ redisUrl: redis.url, prefix, roles: { api: true }, config });
-    const doomed = spawnNode([DOOMED, JSON.stringify({ redisUrl: redis.url, prefix, at, config })]);
-    await untilListed(api.url, `counting.${tool}`);
-    const http = createHttpClient({ baseUrl: api.url });
-    const made = async (label: string) => {
-      const call = { type: 'tool_exec', tool_name: `counting.${tool}`, id: label, request_id: prefix };
-      await http.submit({ ...call, arguments: { label } } as never);
-      return async () =>
-        (await http.result(prefix, label))?.data as { result: { ok: boolean; error?: { type: string } } };
-    };
-    const first = await made('first');
-    expect((await doomed.exited).signal).toBe('SIGKILL');
-    await using _worker = await startService({
-      redisUrl: redis.url,
-      prefix,
-      roles: { worker: true },
-      config,
-    });
-    const { result } = await first();
-    expect(result.error?.type ?? 'made').toBe(tool === 'once' ? 'outcome_unknown' : 'made');
-    expect((await (await made('second'))()).result.ok).toBe(true);
-    expect((await (await made('third'))()).result.error?.type).toBe('policy_denied');
-    const labels = (await readFile(file, 'utf8')).match(/"label":"\w+"/g);
-    expect(labels).toEqual([...(tool === 'once' ? [] : ['"label":"first"']), '"label":"second"']);
-    await http.close();
-    await rm(folder, { recursive: true, force: true });
-  },
-);

@@ -1,6 +1,7 @@
 /** Servers, agents and policies that tenants add while the installation runs: the API and the worker are services of their own, and find each
  *  other only in Redis. Issue 38, point 7: added, changed and removed without a restart, for their own tenant alone. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -541,15 +542,30 @@ describe('a policy that a tenant adds at runtime', () => {
 
   test('is added, listed and removed at the terminal', async () => {
     const { url, acmeKey, api } = whole;
-    const rules = [{ name: 'none', when: 'tool == "peer.never"', decision: 'deny' }];
+    const when = 'tool == "peer.add"';
+    const rules = [{ name: 'once', when, decision: 'limit', counter: 'adds', at_most: 1 }];
     const folder = await cliFolder({
-      'typed.json': { rules },
+      'typed.json': { rules, counters: { adds: { of: when } } },
+      'adjutant.json': { mcpServers: { peer: { url: 'http://127.0.0.1:9/mcp' } } },
       'agent.json': { model: 'main:open', limits: { max_iterations: 2 } },
       'dear.json': { model: 'main:dear', limits: { max_iterations: 2 } },
     });
     const run = async (...args: string[]) => runCommand(args, url, { ADJUTANT_API_KEY: acmeKey });
     expect(await run('policy', 'add', 'typed', join(folder, 'typed.json'))).toMatchObject({ code: 0 });
     expect((await run('policy', 'list')).stdout).toMatch(/typed +\d+ +1 /);
+    const recorded = (id: string) => {
+      const of = { request_id: 'r', id, at: '2026-11-01T12:00:00Z', lane: 'tool.peer', tenant: 'acme' };
+      const directive = { type: 'tool_exec', tool_name: 'peer.add' };
+      return { ...of, directive, decision: 'allow', rule: null };
+    };
+    const calls = join(folder, 'calls.jsonl');
+    await writeFile(calls, ['a', 'b'].map((id) => JSON.stringify(recorded(id))).join('\n'));
+    const own = ['--config', join(folder, 'adjutant.json')];
+    expect(await run('policy', 'test', calls, ...own)).toMatchObject({ code: 0 });
+    const replayed = await run('policy', 'test', calls, ...own, '--tenant-policies');
+    expect([replayed.code, replayed.stdout]).toEqual([1, expect.stringMatching(/r\/b .* deny +typed\/once/)]);
+    const explained = await run('policy', 'explain', 'r/b', '--file', calls, ...own, '--tenant-policies');
+    expect(explained.stdout).toMatch(/read +counters\.acme~typed\.adds +1\n/);
     expect((await run('policy', 'remove', 'typed')).stdout).toContain('typed is removed');
     expect(await run('agents', 'add', 'typed', join(folder, 'agent.json'))).toMatchObject({ code: 0 });
     expect((await run('agents', 'list')).stdout).toMatch(/typed +\d+ +/);
