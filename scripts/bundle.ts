@@ -26,6 +26,19 @@ function ownPlaces(root: string) {
   };
 }
 
+/** A file with a character beyond Latin-1 takes two bytes of memory for each of its characters. */
+const inLatin1: Plugin = {
+  name: 'in-latin-1',
+  generateBundle(_, files) {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk')
+        file.code = file.code.replaceAll(
+          /[^\0-\xff]/g,
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        );
+  },
+};
+
 export interface Bundle extends Pick<RolldownOptions, 'external'> {
   /** Folder of the sources; a file below it has the same path below `to`. */
   readonly root: string;
@@ -41,7 +54,7 @@ export async function bundleSources({ root, to, entries, plugins = [], output, .
   const bundle = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join(from, entry)])),
     platform: 'node',
-    plugins: [ownPlaces(from), ...plugins],
+    plugins: [ownPlaces(from), inLatin1, ...plugins],
     resolve: { conditionNames: ['adjutant-source', 'node', 'import'], mainFields: ['module', 'main'] },
     logLevel: 'silent',
     ...options,
