@@ -25,9 +25,6 @@ const THREAD_FILE = new URL(
   import.meta.url,
 );
 
-/** The thread makes little that is short-lived; the default lets it keep 48 MB. */
-const YOUNG_GENERATION_MB = 2;
-
 const DEFAULT_SLOTS = 1_024;
 const DEFAULT_BLOCKED_MS = 60_000;
 const MAX_SIGN_PERIOD_MS = 1_000;
@@ -49,7 +46,6 @@ export function createThreadedHeartbeat({
   function startThread(): Worker {
     const started = new Worker(THREAD_FILE, {
       workerData: { ...data, blockedMs, memory } satisfies HeartbeatThreadData,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
     started.unref();
     started.on('message', hear);

@@ -1,12 +1,11 @@
 /** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it must stop.
  *  It must never know what the roles do: the service does. */
 import { flushCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment, requireSound, StartFault, startFault } from '../start-fault.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../doctor/finding.ts';
+import { shrinkHeap } from '../../platform/heap.ts';
 import {
   type PrivateRedis,
   privateRedisUrl,
@@ -129,7 +128,7 @@ async function run(
     // Else it is written at the end of the process alone: one that is killed again and again would compile each time.
     flushCompileCache();
     await service.start(stop);
-    shrinkYoungGeneration();
+    shrinkHeap();
     if (service.url !== null) printer?.begin(service.url);
     // A verb that does not find the note asks the usual address.
     if (service.url !== null) await redis.noteService(service.url).catch(() => {});
@@ -141,17 +140,6 @@ async function run(
   } finally {
     await redis.stop();
   }
-}
-
-/**
- * While modules load, V8 lets its young generation grow to its largest size. Only a full collection gives that back, and an idle process
- * has none. Under load it grows again.
- */
-function shrinkYoungGeneration(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: Record<string, string>) => void;
-  setFlagsFromString('--no-expose-gc');
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /** Throws `StartFault` for a pattern that no lane matches. */
