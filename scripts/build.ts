@@ -3,8 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { buildClient } from '../client/build.ts';
 import { buildConsole } from '../console/build.ts';
+import { PACKED_PAGES } from '../src/http/page-files.ts';
 import { bundleSources } from './bundle.ts';
 import { buildDocs } from './docs.ts';
 
@@ -33,6 +35,7 @@ for (const file of globSync('dist/**/*.lua'))
   writeFileSync(file, withoutComments(readFileSync(file, 'utf8')));
 await buildConsole();
 buildDocs();
+for (const pages of ['dist/console', 'dist/docs']) packPages(pages);
 if (status === 0) await buildClient();
 const listed = writeBillOfMaterials();
 process.exitCode = status === 0 && listed ? 0 : 1;
@@ -71,6 +74,17 @@ function withoutComments(script: string): string {
   return script.replaceAll(/^[ \t]*--(?! @).*\n/gm, '');
 }
 
+/** The texts of built pages as one compressed file, which `readPages` opens: they resemble each other. */
+function packPages(folder: string): void {
+  const texts = globSync('**/*.{html,js,css,svg,txt}', { cwd: folder });
+  const packed = JSON.stringify(
+    Object.fromEntries(texts.map((path) => [path, readFileSync(join(folder, path), 'utf8')])),
+  );
+  for (const path of texts) rmSync(join(folder, path));
+  const params = { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS };
+  writeFileSync(join(folder, PACKED_PAGES), brotliCompressSync(packed, { params }));
+}
+
 /** Writes dist/sbom.cdx.json: the packages that an installation gets, from package-lock.json, as CycloneDX. */
 function writeBillOfMaterials(): boolean {
   const flags = [
@@ -95,6 +109,6 @@ function writeBillOfMaterials(): boolean {
   const bill = JSON.parse(stdout) as { metadata: { component: { name: string } } };
   // npm takes the name of the folder.
   bill.metadata.component.name = 'adjutant';
-  writeFileSync('dist/sbom.cdx.json', `${JSON.stringify(bill, null, 2)}\n`);
+  writeFileSync('dist/sbom.cdx.json', JSON.stringify(bill));
   return true;
 }
