@@ -30,6 +30,7 @@ import type { SpanRole } from '../platform/telemetry/traces/span.ts';
 import { spansOfRole } from '../platform/telemetry/traces/spans.ts';
 import { createOutputGatherer, createOutputWriter } from '../features/server-output/server-output.ts';
 import { createStatsWriter } from '../features/stats/stats-writer.ts';
+import type { AdapterOptions } from './adapters.ts';
 import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
@@ -86,15 +87,9 @@ export async function createService(
   const { turns, work, entry } = storesOf(roles, redis, shared);
   const stores = [turns, work, entry].filter((store) => store !== null);
 
-  const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
-  const loginsOf = (work && of.worker?.personalLoginsOn(work.connection, config)?.storeOf) ?? undefined;
-  const own = of.worker && of.worker.createAdapters({ ...shared, logins, loginsOf, onOutput: output.add });
-  const runtime =
-    of.worker && own && config.runtime_servers.enabled
-      ? of.worker.runtimeServing(own, { ...shared, onOutput: output.add })
-      : null;
-  const adapters = runtime?.adapters ?? own;
+  const clients = of.worker && work && clientsOn(of.worker, work, redis, { ...shared, onOutput: output.add });
+  const { adapters = null, runtime = null } = clients ?? {};
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution =
     of.worker && work && adapters && of.worker.createExecution(work, adapters, { ...shared, ...runtime });
@@ -262,6 +257,22 @@ function storeOn(
     objects: payloadObjectsOf(config, logger),
     spans: spansOfRole(observation.traces.spans, role),
   });
+}
+
+/** The clients of tool servers and models: of the configuration, and of what tenants add. */
+function clientsOn(
+  { createAdapters, personalLoginsOn, runtimeServing }: NonNullable<RoleModules['worker']>,
+  { connection }: Store,
+  redis: Connections,
+  shared: Shared & Required<Pick<AdapterOptions, 'onOutput'>>,
+) {
+  const { config } = shared;
+  const logins = needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
+  const loginsOf = personalLoginsOn(connection, config)?.storeOf;
+  const adapters = createAdapters({ ...shared, logins, loginsOf });
+  if (!config.runtime_servers.enabled) return { adapters, runtime: null };
+  const runtime = runtimeServing(adapters, shared);
+  return { adapters: runtime.adapters, runtime };
 }
 
 function workerOn(
