@@ -16,12 +16,12 @@ export async function roleModules({ api, engine, worker }: Roles) {
 
 /** The role, and the clients of tool servers and models, which the other roles do not load. */
 async function modulesOfWorker() {
-  const [role, execution, adapters, runtimeServers, logins] = await Promise.all([
+  const [role, execution, { createAdapters }, { runtimeServing }, { personalLoginsOn }] = await Promise.all([
     import('./worker-role.ts'),
     import('./execution.ts'),
     import('../adapters.ts'),
     import('../runtime-servers.ts'),
     import('../personal-logins.ts'),
   ]);
-  return { ...role, ...execution, ...adapters, ...runtimeServers, ...logins };
+  return { ...role, ...execution, createAdapters, runtimeServing, personalLoginsOn };
 }
