@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, relative } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { buildClient } from '../client/build.ts';
 import { buildConsole } from '../console/build.ts';
-import { PACKED_PAGES } from '../src/http/page-files.ts';
+import { INDEX, PACKED_PAGES } from '../src/http/page-files.ts';
 import { bundleSources } from './bundle.ts';
 import { buildDocs } from './docs.ts';
 
@@ -74,9 +74,12 @@ function withoutComments(script: string): string {
   return script.replaceAll(/^[ \t]*--(?! @).*\n/gm, '');
 }
 
-/** The texts of built pages as one compressed file, which `readPages` opens: they resemble each other. */
+/**
+ * The texts of built pages as one compressed file, which `readPages` opens: they resemble each other. The index stays: its time tells a clone
+ * whether the pages are newer than their sources.
+ */
 function packPages(folder: string): void {
-  const texts = globSync('**/*.{html,js,css,svg,txt}', { cwd: folder });
+  const texts = globSync('**/*.{html,js,css,svg,txt}', { cwd: folder, exclude: [INDEX] });
   const packed = JSON.stringify(
     Object.fromEntries(texts.map((path) => [path, readFileSync(join(folder, path), 'utf8')])),
   );
