@@ -31,6 +31,9 @@ RUN set -e; \
       ln -s "/app/demo/node_modules/$package" "node_modules/$package"; \
     done; \
     npm cache clean --force
+# More than half of what packages bring is for their development. Licenses stay.
+RUN find node_modules demo -type f ! -iname 'licen[cs]e*' ! -iname 'notice*' \
+      \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.md' \) -delete
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Adjutant" \

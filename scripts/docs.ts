@@ -117,8 +117,8 @@ function rendered(page: string): Rendered {
       },
       image({ href, text }: Tokens.Image): string {
         const file = normalize(join(dirname(page), href));
-        // The console itself is a link away; its pictures would double the size of the package.
-        if (file.startsWith('docs/console/')) return `<a href="/console/">${escaped(text)}</a>`;
+        // The console itself is a link away; pictures of pixels would double the size of the pages.
+        if (!file.endsWith('.svg')) return `<a href="/console/">${escaped(text)}</a>`;
         pictures.push(file);
         return `<img src="${linkTo(pictureAddress(file), addressOf(page))}" alt="${escaped(text)}">`;
       },

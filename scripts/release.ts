@@ -1,9 +1,10 @@
 /** A release: `node scripts/release.ts` packs both packages and the documentation into a folder and names the commands that publish them;
  *  with `--publish` it runs those commands. Never publishes a version whose parts do not agree, or from changed sources. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildDocs } from './docs.ts';
 
 /** Folders of the packages, in the order in which they are published. */
 const PACKAGES = ['client', '.'] as const;
@@ -25,7 +26,7 @@ function release({ to, image, publish }: Options): void {
   // The first `npm pack` of the root builds everything that the packages hold.
   for (const folder of PACKAGES.toReversed())
     run('npm', ['pack', resolve(folder), '--pack-destination', to, '--loglevel=error']);
-  cpSync('dist/docs', join(to, 'docs'), { recursive: true });
+  buildDocs(join(to, 'docs'));
   for (const [program, ...args] of commandsOf({ version, to, image }))
     if (publish) run(program, args);
     else console.log([program, ...args].join(' '));

@@ -224,9 +224,9 @@ const IN_STORE: Readonly<Record<string, readonly string[]>> = {
   search: ['index', 'limits', 'request'],
 };
 
-/** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */
-const LOOSE_FILES = ['main.ts', 'platform/lifecycle.ts', 'version.ts'];
-const SHARED_FILES = ['platform/lifecycle.ts', 'version.ts'];
+/** The only files outside a folder. Any folder may import lifecycle and heap; the version is for the service. */
+const LOOSE_FILES = ['main.ts', 'platform/heap.ts', 'platform/lifecycle.ts', 'version.ts'];
+const SHARED_FILES = ['platform/heap.ts', 'platform/lifecycle.ts', 'version.ts'];
 
 /** What the role commands load at their start, so that the client verbs never load it. */
 const LAZY_FROM_CLI = [
@@ -362,7 +362,7 @@ describe('the import table', () => {
     expect([...folders].toSorted()).toEqual(Object.keys(ALLOWED).toSorted());
   });
 
-  test('only the program, its lifecycle and its version are outside a folder', () => {
+  test('only the program, its lifecycle, its heap and its version are outside a folder', () => {
     const loose = files.filter((file) => folderOf(file) === null).map(placeOf);
     expect(loose.toSorted()).toEqual(LOOSE_FILES);
   });

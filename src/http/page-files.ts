@@ -1,9 +1,9 @@
 /** Built pages as they are served, the console and the documentation: files read once, and compressed when a browser first asks for them.
  *  Never reads a file whose name came with a request. */
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
-import { constants, gzipSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gzipSync } from 'node:zlib';
 
 /** A built asset carries a hash in its name, and never changes. */
 const HASHED = /^assets\/.+-[\w-]{8,}\.\w+$/;
@@ -35,6 +35,9 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 
 export const INDEX = 'index.html';
 
+/** The texts of a folder of the package: a compressed object of JSON, by their paths. */
+export const PACKED_PAGES = 'pages.json.br';
+
 /** null: the folder is not built, or not whole. */
 export function readPages(folder: string): PageFiles | null {
   const files = new Map<string, PageFile>();
@@ -56,7 +59,7 @@ function compressedOnce(type: string, plain: Buffer): () => Buffer | null {
 
 /** Empty where the folder is missing, or far larger than any build. */
 function bodiesOf(folder: string): Map<string, Buffer> {
-  const bodies = new Map<string, Buffer>();
+  const bodies = packedIn(folder);
   let bytes = 0;
   for (const entry of globSync('**/*.{html,js,css,png,svg,txt,woff2}', { cwd: folder })) {
     const body = readFileSync(join(folder, entry));
@@ -65,4 +68,12 @@ function bodiesOf(folder: string): Map<string, Buffer> {
     bodies.set(entry.split(sep).join('/'), body);
   }
   return bodies;
+}
+
+function packedIn(folder: string): Map<string, Buffer> {
+  const file = join(folder, PACKED_PAGES);
+  if (!existsSync(file)) return new Map();
+  const packed = brotliDecompressSync(readFileSync(file), { maxOutputLength: MOST_BYTES });
+  const texts = Object.entries(JSON.parse(packed.toString()) as Record<string, string>);
+  return new Map(texts.map(([path, text]) => [path, Buffer.from(text)]));
 }

@@ -22,6 +22,7 @@ import { scheduleLagMs } from './firing.ts';
 import { archiveGauges, laneGauges, redisGauges, scheduleGauges, searchGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './roles/server-metrics.ts';
+import type { Roles } from './roles/roles.ts';
 import type { Store } from './store.ts';
 import { openThings } from '../store/index/later-index.ts';
 
@@ -38,6 +39,7 @@ export interface Observation {
 
 export interface ObservedProcess {
   config: Config;
+  roles: Roles;
   modules: Modules;
   processId: string;
   logger: Logger;
@@ -65,12 +67,17 @@ export function secretsOf(config: Config): KnownSecrets {
 }
 
 export function createObservation(observed: ObservedProcess): Observation {
-  const { logger, config } = observed;
-  const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
+  const { logger } = observed;
+  const metrics = createMetrics(areMetricsRead(observed) ? metricSettings(observed) : null, logger);
   const traces = createTraces(tracingSettings(observed), logger, metrics.meters);
   const failures = createFailureLog(logger);
   const stats = createStatsCounter();
   return { metrics, traces, failures, stats, reports: createReports(metrics.meters, failures, stats.count) };
+}
+
+/** Nothing is measured in a process that neither serves metrics nor sends them: the SDK takes 11 MB, and time with each directive. */
+function areMetricsRead({ config: { metrics }, roles }: ObservedProcess): boolean {
+  return metrics.isOn && (roles.api === true || metrics.port !== null || metrics.otlp !== null);
 }
 
 function resourceOf({ config, processId }: ObservedProcess): Record<string, string> {

@@ -27,7 +27,7 @@ import { serverOptions } from './roles/mcp-servers.ts';
 import { changing, definitionStoreOn } from './runtime-definitions.ts';
 import type { Store } from './store.ts';
 
-interface Settings {
+export interface Settings {
   readonly config: Config;
   readonly logger: Logger;
   readonly onError: (error: Error) => void;

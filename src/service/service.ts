@@ -30,7 +30,7 @@ import type { SpanRole } from '../platform/telemetry/traces/span.ts';
 import { spansOfRole } from '../platform/telemetry/traces/spans.ts';
 import { createOutputGatherer, createOutputWriter } from '../features/server-output/server-output.ts';
 import { createStatsWriter } from '../features/stats/stats-writer.ts';
-import { createAdapters } from './adapters.ts';
+import type { AdapterOptions } from './adapters.ts';
 import { archiverOn } from './archive.ts';
 import { payloadObjectsOf, payloadSweepOn } from './large-payloads.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
@@ -41,11 +41,9 @@ import { firingLoopOf } from './firing.ts';
 import { loginsOn, needsLogins } from './roles/logins.ts';
 import { configuredModels } from './roles/model-role.ts';
 import { createObservation, createProbes, secretsOf } from './observation.ts';
-import { personalLoginsOn } from './personal-logins.ts';
 import { preparerOn } from './preparer.ts';
 import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import { addedAgentsOn } from './runtime-definitions.ts';
-import { runtimeServing } from './runtime-servers.ts';
 import { remoteDefinitionsOf } from './remote-types.ts';
 import { createRetention } from './retention.ts';
 import { type RoleModules, roleModules } from './roles/role-modules.ts';
@@ -89,13 +87,9 @@ export async function createService(
   const { turns, work, entry } = storesOf(roles, redis, shared);
   const stores = [turns, work, entry].filter((store) => store !== null);
 
-  const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
   const output = createOutputGatherer(shared.processId);
-  const loginsOf = work === null ? undefined : personalLoginsOn(work.connection, config)?.storeOf;
-  const own = roles.worker ? createAdapters({ ...shared, logins, loginsOf, onOutput: output.add }) : null;
-  const runtime =
-    own && config.runtime_servers.enabled ? runtimeServing(own, { ...shared, onOutput: output.add }) : null;
-  const adapters = runtime?.adapters ?? own;
+  const clients = of.worker && work && clientsOn(of.worker, work, redis, { ...shared, onOutput: output.add });
+  const { adapters = null, runtime = null } = clients ?? {};
   const writesOutput = work ? [createOutputWriter(work.connection, work.keys, output, onError)] : [];
   const execution =
     of.worker && work && adapters && of.worker.createExecution(work, adapters, { ...shared, ...runtime });
@@ -167,7 +161,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
   const secrets = secretsOf(config);
   const logger = openLog({ level: config.logLevel, format: config.logFormat, secrets });
   const processId = processName();
-  const observation = createObservation({ config, modules, processId, logger, secrets });
+  const observation = createObservation({ config, roles, modules, processId, logger, secrets });
   const underWay: UnderWay = new Map();
   const waiting = () => Object.fromEntries([...underWay].map(([name, count]) => [name, count()]));
   const outage = createRedisOutage({ logger, waiting });
@@ -263,6 +257,22 @@ function storeOn(
     objects: payloadObjectsOf(config, logger),
     spans: spansOfRole(observation.traces.spans, role),
   });
+}
+
+/** The clients of tool servers and models: of the configuration, and of what tenants add. */
+function clientsOn(
+  { createAdapters, personalLoginsOn, runtimeServing }: NonNullable<RoleModules['worker']>,
+  { connection }: Store,
+  redis: Connections,
+  shared: Shared & Required<Pick<AdapterOptions, 'onOutput'>>,
+) {
+  const { config } = shared;
+  const logins = needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
+  const loginsOf = personalLoginsOn(connection, config)?.storeOf;
+  const adapters = createAdapters({ ...shared, logins, loginsOf });
+  if (!config.runtime_servers.enabled) return { adapters, runtime: null };
+  const runtime = runtimeServing(adapters, shared);
+  return { adapters: runtime.adapters, runtime };
 }
 
 function workerOn(

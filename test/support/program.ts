@@ -1,7 +1,7 @@
 /** The programs that tests start: as `npm test` has made them of the sources (scripts/test-program.ts), else the sources.
  *  It must not be used where the sources are changed on purpose. */
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const MADE = process.env['ADJUTANT_TEST_PROGRAM'];
@@ -9,7 +9,7 @@ const MADE = process.env['ADJUTANT_TEST_PROGRAM'];
 /** `source`: the program's own file. */
 export function programOf(source: string): string {
   if (MADE === undefined) return source;
-  const made = join(dirname(MADE), `${basename(source, '.ts')}.js`);
+  const made = resolve(MADE, '../../..', relative('.', source).replace(/\.ts$/, '.js'));
   return existsSync(made) ? made : source;
 }
 

@@ -84,8 +84,8 @@ async function examine(
   const { searchFindings } = await import('../doctor/search.ts');
   const { examineCollector } = await import('../doctor/collector.ts');
   const { examineBudgets } = await import('../doctor/start-check.ts');
-  const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
-    await import('../doctor/diagnosis.ts');
+  const { examineModels, tokenKeyFindings } = await import('../doctor/keys.ts');
+  const { examineRedis, examineServers } = await import('../doctor/diagnosis.ts');
   const { findings, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
   const servers =

@@ -1,12 +1,10 @@
-// Examines what the service depends on, as the service itself would: Redis, MCP servers, keys of models.
+// Examines what the service depends on, as the service itself would: Redis and MCP servers.
 // Must never change anything but a login that is due, nor call a tool or a model, nor show a key.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { advice, fault, fine, type Finding } from './finding.ts';
+import { advice, capitalized, fault, fine, type Finding } from './finding.ts';
 import type { Config } from '../../config/config.ts';
-import type { ProviderConfig } from '../../config/models.ts';
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../../config/servers.ts';
-import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../../contract/model/model-name.ts';
 import type { ConnectFault } from '../../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../../mcp/probe.ts';
 import { askRedis, RedisAway } from '../../platform/redis/reach.ts';
@@ -20,7 +18,7 @@ import {
 import { missingPermissions, type Permission } from '../../platform/redis/permissions.ts';
 import type { LoginSummary } from '../../mcp/oauth/login.ts';
 import { downloaderOf, type McpServerOptions } from '../../mcp/server-options.ts';
-import { loginsOn, serversWithLogin } from '../../service/roles/logins.ts';
+import { loginsOn } from '../../service/roles/logins.ts';
 import { serverOptions } from '../../service/roles/mcp-servers.ts';
 
 const SERVER_LIMIT_MS = 30_000;
@@ -63,10 +61,6 @@ export function redisFindings(facts: RedisFacts, latencyMs: number): Finding[] {
     about('eviction', 'eviction', facts.evictionPolicy),
     persistence(facts),
   ];
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
@@ -210,63 +204,4 @@ function stdioRemedy(
   return late
     ? `${run} to see what it waits for. A first start may download a package: then try again.`
     : `${run} to see its error, and correct ${place}.`;
-}
-
-/** A fault when servers need a login and nothing can seal it. */
-export function tokenKeyFindings(config: Pick<Config, 'mcpServers' | 'tokenKeys'>): Finding[] {
-  const [first, ...others] = serversWithLogin(config);
-  if (first === undefined || config.tokenKeys.length > 0) return [];
-  const servers =
-    others.length === 0 ? `the login at ${first}` : `the logins at ${[first, ...others].join(', ')}`;
-  return [fault('token key', `ADJUTANT_TOKEN_KEY is not set, which seals ${servers}`, SET_TOKEN_KEY)];
-}
-
-const SET_TOKEN_KEY =
-  'Set it to the same value for every process, as `openssl rand -base64 32` prints it, or take `auth` out.';
-
-/** One finding for each provider, and for each alias without an available provider. No provider is called. */
-export function examineModels({ providers, models }: Pick<Config, 'providers' | 'models'>): Finding[] {
-  const found = [...providers].map(([name, provider]) => providerFinding(name, provider));
-  const dead = [...models].filter(([, chain]) => !chain.some((model) => providers.has(providerOf(model))));
-  const faults = dead.map(([alias, chain]) =>
-    fault(
-      `alias ${alias}`,
-      `no provider of ${chain.join(', ')} is available`,
-      `${waysTo(chain.map(providerOf))}.`,
-    ),
-  );
-  if (found.length > 0) return [...found, ...faults];
-  return [fine('models', `no provider. ${waysTo([...BUILT_IN_PROVIDERS.keys()])} to use models`), ...faults];
-}
-
-/** The providers that cannot be called because their key is missing. */
-export function missingKeyFindings({ providers }: Pick<Config, 'providers'>): Finding[] {
-  return [...providers].map(([name, provider]) => providerFinding(name, provider)).filter(({ ok }) => !ok);
-}
-
-function providerFinding(name: string, provider: ProviderConfig): Finding {
-  const { type, key } = provider;
-  const subject = `model provider ${name}`;
-  const lane = modelLane(name);
-  if (type === 'scripted')
-    return fine(subject, `scripted: repeats a file of turns, without a model; lane ${lane}`);
-  if (key.variables.length === 0 && type === 'vertex')
-    return fine(subject, `${type}, with the credentials of Google Cloud in the environment; lane ${lane}`);
-  if (key.variables.length === 0) return fine(subject, `${type}, without a key; lane ${lane}`);
-  const variables = key.variables.join(' or ');
-  return key.read() === null
-    ? fault(subject, `${type}: ${variables} is not set`, `Set ${variables}, or take providers.${name} out.`)
-    : fine(subject, `${type}, key in ${variables}; lane ${lane}`);
-}
-
-function providerOf(model: string): string {
-  return parseModelName(model)?.provider ?? '';
-}
-
-function waysTo(providers: readonly string[]): string {
-  const ways = [...new Set(providers)].map((name) => {
-    const variables = BUILT_IN_PROVIDERS.get(name);
-    return variables ? `set ${variables.join(' or ')}` : `configure providers.${name}`;
-  });
-  return capitalized(ways.join(', or '));
 }

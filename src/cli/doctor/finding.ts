@@ -23,3 +23,7 @@ export function advice(subject: string, says: string, fix: string): Finding {
 export function fault(subject: string, says: string, fix: string): Finding {
   return { subject, ok: false, says, fix };
 }
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -7,7 +7,7 @@ import { ConfigError } from '../../config/error.ts';
 import type { Config } from '../../config/config.ts';
 import type { AgentDefinition } from '../../contract/run/agent-definition.ts';
 import { DEFAULT_ALIASES, parseModelName } from '../../contract/model/model-name.ts';
-import { missingKeyFindings, tokenKeyFindings } from './diagnosis.ts';
+import { missingKeyFindings, tokenKeyFindings } from './keys.ts';
 import { createCore } from '../../agents/core/core.ts';
 import { didYouMean } from '../../config/known-keys.ts';
 import { closeNames } from '../../platform/bounds/close-names.ts';

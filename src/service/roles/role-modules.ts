@@ -6,15 +6,22 @@ import type { Roles } from './roles.ts';
 export type RoleModules = Awaited<ReturnType<typeof roleModules>>;
 
 export async function roleModules({ api, engine, worker }: Roles) {
-  const [ofApi, ofEngine, ofWorker, ofExecution] = await Promise.all([
+  const [ofApi, ofEngine, ofWorker] = await Promise.all([
     api === true ? import('./api-role.ts') : null,
     engine === true ? import('./engine-role.ts') : null,
-    worker === true ? import('./worker-role.ts') : null,
-    worker === true ? import('./execution.ts') : null,
+    worker === true ? modulesOfWorker() : null,
   ]);
-  return {
-    api: ofApi,
-    engine: ofEngine,
-    worker: ofWorker && ofExecution && { ...ofWorker, ...ofExecution },
-  };
+  return { api: ofApi, engine: ofEngine, worker: ofWorker };
+}
+
+/** The role, and the clients of tool servers and models, which the other roles do not load. */
+async function modulesOfWorker() {
+  const [role, execution, { createAdapters }, { runtimeServing }, { personalLoginsOn }] = await Promise.all([
+    import('./worker-role.ts'),
+    import('./execution.ts'),
+    import('../adapters.ts'),
+    import('../runtime-servers.ts'),
+    import('../personal-logins.ts'),
+  ]);
+  return { ...role, ...execution, createAdapters, runtimeServing, personalLoginsOn };
 }

@@ -4,7 +4,8 @@ import { examineBudgets } from '../../../../src/cli/doctor/start-check.ts';
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../../src/config/config.ts';
 import { encryptionFindings } from '../../../../src/cli/doctor/encryption.ts';
-import { examineModels, redisFindings } from '../../../../src/cli/doctor/diagnosis.ts';
+import { redisFindings } from '../../../../src/cli/doctor/diagnosis.ts';
+import { examineModels } from '../../../../src/cli/doctor/keys.ts';
 import type { RedisFacts } from '../../../../src/platform/redis/fitness.ts';
 
 const good: RedisFacts = {
