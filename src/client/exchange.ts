@@ -144,10 +144,9 @@ async function reached<T>(step: () => Promise<T>, base: string, signal?: AbortSi
 
 /** A page cannot tell a refusal by CORS from a service that is down. '' outside of a page of another origin. */
 function toPage(base: string): string {
-  const { location } = globalThis as { location?: { origin: string } };
-  if (location === undefined || !base.includes('://') || `${base}/`.startsWith(`${location.origin}/`))
-    return '';
-  return ` to pages of ${location.origin}: it is down, or its http.cors.origins lacks them`;
+  const { location } = globalThis as { location?: { origin: string; href: string } };
+  if (!location || new URL(base, location.href).origin === location.origin) return '';
+  return ` to ${location.origin}: it is down, or its http.cors.origins lacks that`;
 }
 
 function errorOf({ status, retryAfter, text }: Answer, base: string): Error {

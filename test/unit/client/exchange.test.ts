@@ -48,13 +48,10 @@ test.each([
 });
 
 test.each([
-  [
-    'https://app.example',
-    ' to pages of https://app.example: it is down, or its http.cors.origins lacks them',
-  ],
+  ['https://app.example', ' to https://app.example: it is down, or its http.cors.origins lacks that'],
   ['http://127.0.0.1:1', ''],
 ])('the error of a page of %s names CORS where it may be the cause', async (origin, why) => {
-  vi.stubGlobal('location', { origin });
+  vi.stubGlobal('location', { origin, href: `${origin}/page` });
   const fetch = async (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
   const client = createHttpClient({ baseUrl: 'http://127.0.0.1:1', fetch });
   await expect(client.tools()).rejects.toMatchObject({
