@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import httpx
 from pydantic import BaseModel, field_validator
@@ -79,6 +80,7 @@ async def worked(service: Service, handler: Callable[[Work[Any]], Any], model: A
         running = asyncio.ensure_future(worker.run(signals=False))
         ended = asyncio.ensure_future(service.ended.wait())
         await asyncio.wait({running, ended}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
         worker.stop()
         await running
         assert service.ends, "the work has no end"
@@ -107,17 +109,35 @@ async def renewed_key() -> None:
     assert end["result"]["payload"] == "done", end
 
 
-async def revoked_key() -> None:
-    """Without a new key the worker ends after a time."""
-    before, worker_module.REFUSED_FOR_S = worker_module.REFUSED_FOR_S, 0
+@contextmanager
+def refused_for(seconds: float) -> Iterator[None]:
+    before, worker_module.REFUSED_FOR_S = worker_module.REFUSED_FOR_S, seconds
     try:
-        await worked(Service(take=[None, *[refused(401, "unauthorized") for _ in range(9)]]), done)
+        yield
+    finally:
+        worker_module.REFUSED_FOR_S = before
+
+
+async def revoked_key() -> None:
+    """Without a new key the worker ends after a time. A refusal of the key says nothing about a result: no other end replaces it."""
+    service = Service(take=[None, *[refused(401, "unauthorized") for _ in range(9)]], end=[refused(401, "unauthorized")])
+    try:
+        with refused_for(0):
+            await worked(service, done)
     except Refused as error:
         assert error.code == "unauthorized", error
     else:
         raise AssertionError("the worker goes on")
-    finally:
-        worker_module.REFUSED_FOR_S = before
+    assert not service.ends, service.ends
+
+
+async def refusal_after_outage() -> None:
+    """The time for a new key begins with the first refusal: a service that was away for longer may refuse a call as it starts."""
+    service = Service(end=[refused(502), refused(401, "unauthorized")])
+    # Shorter than the pause after the outage.
+    with refused_for(0.05):
+        end = await worked(service, done)
+    assert end["result"].get("payload") == "done", end
 
 
 async def wrong_key_at_start() -> None:
@@ -235,6 +255,7 @@ CASES = (
     busy_service,
     renewed_key,
     revoked_key,
+    refusal_after_outage,
     wrong_key_at_start,
     strange_validator,
     details_without_json,

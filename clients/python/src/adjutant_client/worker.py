@@ -51,27 +51,39 @@ Handler = Callable[[Work[Any]], Awaitable[Any]]
 class _Access:
     """Decides whether calls are made again that the service refused for their key or type, or did not answer.
 
-    A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`.
+    A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`,
+    from the first refusal. An outage before it does not count.
     """
 
     def __init__(self) -> None:
         self._was_given = False
-        self._lost_at: Optional[float] = None
+        self._is_failing = False
+        self._refused_at: Optional[float] = None
 
     def succeeded(self) -> None:
         self._was_given = True
-        self._lost_at = None
+        self._is_failing = False
+        self._refused_at = None
 
     def may_return(self, error: AdjutantError) -> bool:
         """Whether a call that failed is made again. Logs the first failure after a success."""
-        is_refused = isinstance(error, Refused) and error.status in (401, 403, 404)
+        is_refused = _is_of_access(error)
         if not is_passing(error) and not (is_refused and self._was_given):
             return False
-        now = time.monotonic()
-        if self._lost_at is None:
-            self._lost_at = now
+        if not self._is_failing:
+            self._is_failing = True
             LOG.warning("The service refuses calls of this program, or does not answer; they are made again: %s", _text_of(error))
-        return not is_refused or now - self._lost_at < REFUSED_FOR_S
+        if not is_refused:
+            return True
+        now = time.monotonic()
+        if self._refused_at is None:
+            self._refused_at = now
+        return now - self._refused_at < REFUSED_FOR_S
+
+
+def _is_of_access(error: AdjutantError) -> bool:
+    """Whether the service refused a call for its key or its type, whatever the call says."""
+    return isinstance(error, Refused) and error.status in (401, 403, 404)
 
 
 class Worker:
@@ -280,6 +292,8 @@ class Worker:
             await self._send_end(held, end)
             return
         except Refused as error:
+            if _is_of_access(error):
+                raise
             why = f"The service refused the result: {error}"
         except Exception as error:
             why = f"The result is no JSON: {_text_of(error)}"
