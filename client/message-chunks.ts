@@ -32,7 +32,8 @@ export type MessageChunk =
 
 /** The message so far. */
 interface Told {
-  calls: FoldedCalls;
+  /** Model calls by their ids, each folded alone: a fold is copied with each signal. */
+  readonly calls: Map<string, FoldedCalls>;
   /** Model call of the current step; null: none. */
   step: string | null;
   /** Part that more text may follow; null: none. */
@@ -61,12 +62,18 @@ export async function* messageChunks(
   };
   yield { type: 'start', messageId: requestId };
   for await (const signal of signals) {
-    const { calls, events } = readDelta(told.calls, signal);
-    told.calls = calls;
-    for (const event of events) yield* textChunks(told, event);
+    for (const event of textEvents(told, signal)) yield* textChunks(told, event);
     yield* signalChunks(told, signal);
   }
   if (!stop.aborted) yield* endChunks(told);
+}
+
+function textEvents({ calls }: Told, signal: Signal): readonly TextEvent[] {
+  if (signal.type !== 'ai.llm.delta' && signal.type !== 'ai.llm.response') return [];
+  const { call_id: id } = signal.data;
+  const read = readDelta(calls.get(id) ?? new Map(), signal);
+  calls.set(id, read.calls);
+  return read.events;
 }
 
 function signalChunks(told: Told, signal: Signal): readonly MessageChunk[] {
@@ -184,7 +191,8 @@ function endChunks(told: Told): readonly MessageChunk[] {
     ];
   }
   const { result, termination_reason: why } = end?.data ?? {};
-  const isShown = typeof result !== 'string' || [...calls.values()].some(({ content }) => content === result);
+  const isShown =
+    typeof result !== 'string' || [...calls].some(([id, folded]) => folded.get(id)?.content === result);
   const text = isShown ? [] : textChunks(told, { kind: 'content', call_id: 'result', text: result });
   const finishReason = REASONS.get(why) ?? 'other';
   return [...text, ...closedPart(told), { type: 'finish', finishReason }];

@@ -2,7 +2,7 @@
  *  It must not know how chunks are made: it compares messages. */
 import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
 import { expect, test } from 'vitest';
-import { type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
+import { createChatTransport, type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 type Draft = readonly [type: Signal['type'], data: object];
@@ -138,4 +138,36 @@ test.each([
 test('a stream that was stopped has no end', async () => {
   const { last } = await read([said('m', 'It ')], AbortSignal.abort());
   expect(last).toMatchObject({ type: 'text-delta' });
+});
+
+/** A transport whose service answers each start as `start` does, and knows each request as ended. */
+function transportOf(start: () => Promise<never>) {
+  const client = {
+    signals: async function* () {},
+    request: async () => ({ closed_at: 'now' }),
+    runs: { start },
+  };
+  const storage = { getItem: () => null, setItem: () => {} };
+  return createChatTransport({ client: client as never, agent: 'a', storage });
+}
+
+test('a message is asked for a bounded number of times, and no more once its chat is stopped', async () => {
+  let starts = 0;
+  const stop = new AbortController();
+  const stopsAt = { starts: Infinity };
+  const { sendMessages } = transportOf(async () => {
+    starts += 1;
+    if (starts === stopsAt.starts) stop.abort();
+    // Ends the test where nothing else does.
+    throw Object.assign(new Error('taken'), starts > 500 ? {} : { problem: { code: 'id_conflict' } });
+  });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }];
+  const sent = { chatId: 'c', messages, abortSignal: stop.signal };
+  await expect(sendMessages({ ...sent, trigger: 'submit-message' })).rejects.toThrow(/has 100 answers/);
+  // The same, where each id has an answer that has ended.
+  await expect(sendMessages({ ...sent, trigger: 'regenerate-message' })).rejects.toThrow(/has 100 answers/);
+  expect(starts).toBe(100);
+  stopsAt.starts = 102;
+  await expect(sendMessages({ ...sent, trigger: 'submit-message' })).rejects.toThrow(/aborted/);
+  expect(starts).toBe(102);
 });
