@@ -165,6 +165,30 @@ async def wrong_key_at_start() -> None:
     assert (child.returncode, errors.count(b"\n")) == (1, 1) and b"unauthorized" in errors, errors.decode()
 
 
+async def stop_without_service() -> None:
+    """A handler that returns a result when it is cancelled does not keep a stopped program from its end: no service takes the result."""
+    service = Service(end=[refused(502) for _ in range(9_999)])
+    begun = asyncio.Event()
+
+    async def stubborn(work: Work[Any]) -> Any:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "partial"
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(service.answer)) as http:
+        worker = Worker(AsyncClient("http://service", http=http), drain=0)
+        worker.directive("t")(stubborn)
+        running = asyncio.ensure_future(worker.run(signals=False))
+        await begun.wait()
+        worker.stop()
+        ended, _ = await asyncio.wait({running}, timeout=20)
+        running.cancel()
+        assert ended, "the program does not end"
+        assert len(service.refusals["end"]) == 9_998, "another end was sent"
+
+
 async def strange_validator() -> None:
     end = await worked(Service(), done, Strange)
     assert (end["result"]["ok"], end["ambiguous"]) == (False, False), end
@@ -256,6 +280,7 @@ CASES = (
     renewed_key,
     revoked_key,
     refusal_after_outage,
+    stop_without_service,
     wrong_key_at_start,
     strange_validator,
     details_without_json,

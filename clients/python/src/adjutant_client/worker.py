@@ -101,6 +101,7 @@ class Worker:
         self._models: Dict[str, Optional[Type[BaseModel]]] = {}
         self._access = _Access()
         self._stopping = asyncio.Event()
+        self._is_drained = False
         self._running: Set[asyncio.Task[None]] = set()
 
     def directive(self, type: str, model: Optional[Type[BaseModel]] = None) -> Callable[[Handler], Handler]:
@@ -179,6 +180,7 @@ class Worker:
                 if self._running:
                     await asyncio.wait(self._running, timeout=self._drain)
             finally:
+                self._is_drained = True
                 for task in self._running:
                     task.cancel()
             await asyncio.gather(taking, *self._running, return_exceptions=True)
@@ -291,8 +293,8 @@ class Worker:
             json_bytes(end)
             await self._send_end(held, end)
             return
-        except Refused as error:
-            if _is_of_access(error):
+        except AdjutantError as error:
+            if is_passing(error) or _is_of_access(error):
                 raise
             why = f"The service refused the result: {error}"
         except Exception as error:
@@ -308,7 +310,7 @@ class Worker:
         await self._send_end(held, short)
 
     async def _send_end(self, held: Mapping[str, Any], end: Mapping[str, Any]) -> None:
-        """Makes the call again after an outage: no other process knows the end."""
+        """Makes the call again after an outage: no other process knows the end. After the drain it is made once."""
         reconnection = Reconnection()
         while True:
             try:
@@ -316,7 +318,7 @@ class Worker:
                 self._access.succeeded()
                 return
             except AdjutantError as error:
-                if not self._access.may_return(error):
+                if self._is_drained or not self._access.may_return(error):
                     raise
                 await asyncio.sleep(reconnection.next(error).seconds)
 
