@@ -531,6 +531,33 @@ test('two programs under one run at once join: each turn is one, and no once cal
   expect(await it.tool(last)).toBe(early);
 });
 
+test('a program that starts again waits once for a turn that was never noted, and its calls are none of that turn', async () => {
+  await using it = await openRuns();
+  const asked = async () => {
+    const [, calls = ''] = /cmdstat_evalsha:calls=(\d+)/.exec(await it.connection.info('commandstats')) ?? [];
+    return Number(calls);
+  };
+  const own = Array.from({ length: 8 }, (_, order): Asked => ['refund', { order }]);
+  const callAll = async () => {
+    const ids = [];
+    for (const each of own) ids.push(await it.tool(each));
+    return ids;
+  };
+  await it.turn(TASK);
+  const ids = await callAll();
+  const next = [...TASK, answer('one')];
+  await it.turns.turnFor('order', it.call(next), {}, null, null);
+  await it.turn(TASK);
+  const before = await asked();
+  expect(await callAll()).toEqual(ids);
+  // The first one asks at most 20 times; each took a second.
+  expect((await asked()) - before).toBeLessThan(60);
+  // The model asks for it on purpose, after the program had made it.
+  const wanted = own[0] as Asked;
+  const turn = await it.turn(next, [wanted]);
+  expect(await it.tool(wanted)).toBe(`${turn}.c0`);
+});
+
 test('a run is its callers: the same name of another key or tenant is another run, and none of them is found by guessing', async () => {
   await using it = await openRuns();
   const [ann, bob, eve] = [it.caller('ann'), it.caller('bob'), it.caller('ann', 'other')];
