@@ -79,7 +79,6 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
         );
       const first = `${chatId}.${last.id}`;
       for (let nth = 1; nth <= MOST_ANSWERS; nth += 1) {
-        abortSignal?.throwIfAborted();
         const requestId = nth === 1 ? first : `${first}.${nth}`;
         // An answer under way is joined: a second run might act a second time.
         if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;

@@ -151,23 +151,17 @@ function transportOf(start: () => Promise<never>) {
   return createChatTransport({ client: client as never, agent: 'a', storage });
 }
 
-test('a message is asked for a bounded number of times, and no more once its chat is stopped', async () => {
+test('a message has a bounded number of answers, whatever the service says', async () => {
   let starts = 0;
-  const stop = new AbortController();
-  const stopsAt = { starts: Infinity };
   const { sendMessages } = transportOf(async () => {
     starts += 1;
-    if (starts === stopsAt.starts) stop.abort();
     // Ends the test where nothing else does.
     throw Object.assign(new Error('taken'), starts > 500 ? {} : { problem: { code: 'id_conflict' } });
   });
   const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }];
-  const sent = { chatId: 'c', messages, abortSignal: stop.signal };
+  const sent = { chatId: 'c', messages };
   await expect(sendMessages({ ...sent, trigger: 'submit-message' })).rejects.toThrow(/has 100 answers/);
   // The same, where each id has an answer that has ended.
   await expect(sendMessages({ ...sent, trigger: 'regenerate-message' })).rejects.toThrow(/has 100 answers/);
   expect(starts).toBe(100);
-  stopsAt.starts = 102;
-  await expect(sendMessages({ ...sent, trigger: 'submit-message' })).rejects.toThrow(/aborted/);
-  expect(starts).toBe(102);
 });
