@@ -25,7 +25,7 @@ export type MessageChunk =
   | Call<'output-available', { output: unknown }>
   | Call<'output-error', { errorText: string }>
   | Call<'output-denied'>
-  | Data
+  | (Omit<Data, 'data'> & { data: object | string })
   | { type: 'finish'; finishReason: 'stop' | 'length' | 'other' }
   | { type: 'abort'; reason: string }
   | { type: 'error'; errorText: string };
@@ -63,9 +63,28 @@ export async function* messageChunks(
   yield { type: 'start', messageId: requestId };
   for await (const signal of signals) {
     for (const event of textEvents(told, signal)) yield* textChunks(told, event);
-    yield* signalChunks(told, signal);
+    yield* signalChunks(told, signal).map(readable);
   }
   if (!stop.aborted) yield* endChunks(told);
+}
+
+/** The chunk, with a value as JSON text that the AI SDK refuses to parse: a page would end with an error at each reload. */
+function readable(chunk: MessageChunk): MessageChunk {
+  if ('input' in chunk) return { ...chunk, input: readableValue(chunk.input) };
+  if ('output' in chunk) return { ...chunk, output: readableValue(chunk.output) };
+  if ('data' in chunk) return { ...chunk, data: readableValue(chunk.data) as object | string };
+  return chunk;
+}
+
+function readableValue(value: unknown): unknown {
+  let isRefused = false;
+  const text = JSON.stringify(value, (name, member: unknown) => {
+    const isObject = typeof member === 'object' && member !== null;
+    isRefused ||=
+      name === '__proto__' || (name === 'constructor' && isObject && Object.hasOwn(member, 'prototype'));
+    return member;
+  });
+  return isRefused ? text : value;
 }
 
 function textEvents({ calls }: Told, signal: Signal): readonly TextEvent[] {

@@ -1,6 +1,13 @@
 /** Messages of the AI SDK from signals, read by the AI SDK itself (issue 39, A.2; docs/typescript.md, "Chat").
  *  It must not know how chunks are made: it compares messages. */
-import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
+import {
+  asSchema,
+  createUIMessageStreamResponse,
+  DefaultChatTransport,
+  readUIMessageStream,
+  type UIMessage,
+  uiMessageChunkSchema,
+} from 'ai';
 import { expect, test } from 'vitest';
 import { createChatTransport, type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
@@ -164,4 +171,25 @@ test('a message has a bounded number of answers, whatever the service says', asy
   // The same, where each id has an answer that has ended.
   await expect(sendMessages({ ...sent, trigger: 'regenerate-message' })).rejects.toThrow(/has 100 answers/);
   expect(starts).toBe(100);
+});
+
+test('values that the AI SDK refuses to parse are shown as their text, and the page reads on behind a route', async () => {
+  const hostile = '{"a":{"__proto__":{"b":1}},"c":{"constructor":{"prototype":1}}}';
+  const drafts: readonly Draft[] = [
+    ['ai.tool.started', tool('t', { arguments: JSON.parse(hostile) as object })],
+    ['ai.tool.progress', tool('t', { message: JSON.parse(hostile) as object })],
+    ['ai.tool.result', tool('t', { result: { ok: true, payload: JSON.parse(hostile), effects: [] } })],
+    ['ai.tool.started', tool('u', { arguments: { constructor: 'Ferrari' } })],
+    completed('Done.'),
+  ];
+  const { chunks } = await read(drafts);
+  const stream = ReadableStream.from(chunks);
+  const route = new DefaultChatTransport({ fetch: async () => createUIMessageStreamResponse({ stream }) });
+  const sent = { chatId: 'c', messageId: undefined, messages: [], abortSignal: undefined };
+  const got: object[] = [];
+  for await (const chunk of await route.sendMessages({ ...sent, trigger: 'submit-message' })) got.push(chunk);
+  expect(got).toEqual(chunks);
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 't', input: hostile }));
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 't', output: hostile }));
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 'u', input: { constructor: 'Ferrari' } }));
 });
