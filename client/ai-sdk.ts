@@ -20,6 +20,9 @@ export interface ChatOptions {
   };
 }
 
+/** Maximum number of edits and answers of one message. */
+const MOST_ANSWERS = 100;
+
 /** Message that a chat sends, as the AI SDK gives it to a transport. */
 export interface SentChat {
   readonly chatId: string;
@@ -75,7 +78,7 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
           'The last message is not from the user. Calls are decided by client.runs.decide.',
         );
       const first = `${chatId}.${last.id}`;
-      for (let nth = 1; ; nth += 1) {
+      for (let nth = 1; nth <= MOST_ANSWERS; nth += 1) {
         const requestId = nth === 1 ? first : `${first}.${nth}`;
         // An answer under way is joined: a second run might act a second time.
         if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;
@@ -88,6 +91,7 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
           if (!isEdited) throw error;
         }
       }
+      throw new RangeError(`The message has ${MOST_ANSWERS} answers: it is not answered again.`);
     },
     async reconnectToStream({ chatId, abortSignal }: Pick<SentChat, 'chatId' | 'abortSignal'>) {
       const requestId = await storage.getItem(chatId);

@@ -25,14 +25,15 @@ export type MessageChunk =
   | Call<'output-available', { output: unknown }>
   | Call<'output-error', { errorText: string }>
   | Call<'output-denied'>
-  | Data
+  | (Omit<Data, 'data'> & { data: object | string })
   | { type: 'finish'; finishReason: 'stop' | 'length' | 'other' }
   | { type: 'abort'; reason: string }
   | { type: 'error'; errorText: string };
 
 /** The message so far. */
 interface Told {
-  calls: FoldedCalls;
+  /** Model calls by their ids, each folded alone: a fold is copied with each signal. */
+  readonly calls: Map<string, FoldedCalls>;
   /** Model call of the current step; null: none. */
   step: string | null;
   /** Part that more text may follow; null: none. */
@@ -61,12 +62,37 @@ export async function* messageChunks(
   };
   yield { type: 'start', messageId: requestId };
   for await (const signal of signals) {
-    const { calls, events } = readDelta(told.calls, signal);
-    told.calls = calls;
-    for (const event of events) yield* textChunks(told, event);
-    yield* signalChunks(told, signal);
+    for (const event of textEvents(told, signal)) yield* textChunks(told, event);
+    yield* signalChunks(told, signal).map(readable);
   }
   if (!stop.aborted) yield* endChunks(told);
+}
+
+/** The chunk, with a value as JSON text that the AI SDK refuses to parse: a page would end with an error at each reload. */
+function readable(chunk: MessageChunk): MessageChunk {
+  if ('input' in chunk) return { ...chunk, input: readableValue(chunk.input) };
+  if ('output' in chunk) return { ...chunk, output: readableValue(chunk.output) };
+  if ('data' in chunk) return { ...chunk, data: readableValue(chunk.data) as object | string };
+  return chunk;
+}
+
+function readableValue(value: unknown): unknown {
+  let isRefused = false;
+  const text = JSON.stringify(value, (name, member: unknown) => {
+    const isObject = typeof member === 'object' && member !== null;
+    isRefused ||=
+      name === '__proto__' || (name === 'constructor' && isObject && Object.hasOwn(member, 'prototype'));
+    return member;
+  });
+  return isRefused ? text : value;
+}
+
+function textEvents({ calls }: Told, signal: Signal): readonly TextEvent[] {
+  if (signal.type !== 'ai.llm.delta' && signal.type !== 'ai.llm.response') return [];
+  const { call_id: id } = signal.data;
+  const read = readDelta(calls.get(id) ?? new Map(), signal);
+  calls.set(id, read.calls);
+  return read.events;
 }
 
 function signalChunks(told: Told, signal: Signal): readonly MessageChunk[] {
@@ -184,7 +210,8 @@ function endChunks(told: Told): readonly MessageChunk[] {
     ];
   }
   const { result, termination_reason: why } = end?.data ?? {};
-  const isShown = typeof result !== 'string' || [...calls.values()].some(({ content }) => content === result);
+  const isShown =
+    typeof result !== 'string' || [...calls].some(([id, folded]) => folded.get(id)?.content === result);
   const text = isShown ? [] : textChunks(told, { kind: 'content', call_id: 'result', text: result });
   const finishReason = REASONS.get(why) ?? 'other';
   return [...text, ...closedPart(told), { type: 'finish', finishReason }];

@@ -27,7 +27,7 @@ interface Sent {
 /** Starts the run that answers the newest message. */
 export async function POST(request: Request): Promise<Response> {
   const { id, messages, trigger } = (await request.json()) as Sent;
-  // An application asks here whether its user may write in the chat.
+  // An application refuses here a chat of another user: the model would get its history.
   const chat = { chatId: id, messages, trigger, abortSignal: request.signal };
   return createUIMessageStreamResponse({ stream: await transport.sendMessages(chat) });
 }
@@ -38,6 +38,7 @@ export async function GET(
   { params }: { params: Promise<{ id: string }> },
 ): Promise<Response> {
   const { id } = await params;
+  // And here, as the answer would be another user's.
   const stream = await transport.reconnectToStream({ chatId: id, abortSignal: request.signal });
   return stream === null ? new Response(null, { status: 204 }) : createUIMessageStreamResponse({ stream });
 }

@@ -24,10 +24,13 @@ import type { Signal } from '../contract/signal/signal.ts';
 export async function* followText(
   signals: AsyncIterable<Signal>,
 ): AsyncGenerator<TextEvent, void, undefined> {
-  let calls = NO_CALLS;
+  // Each call is folded alone: a fold is copied with each signal.
+  const calls = new Map<string, FoldedCalls>();
   for await (const signal of signals) {
-    const read = readDelta(calls, signal);
-    calls = read.calls;
+    if (signal.type !== 'ai.llm.delta' && signal.type !== 'ai.llm.response') continue;
+    const { call_id: id } = signal.data;
+    const read = readDelta(calls.get(id) ?? NO_CALLS, signal);
+    calls.set(id, read.calls);
     yield* read.events;
   }
 }

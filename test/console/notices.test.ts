@@ -65,7 +65,7 @@ describeInBrowser('notices on the page of a request', () => {
     await client.submit({ type: 'score', request_id: 'unserved', id: 'work' } as never);
     await using shown = await browser.open(service.url, '/requests/unserved');
     const { page } = shown;
-    await page.locator('.request-head').getByText('waits: no program executes').waitFor();
+    await page.locator('.request-head').getByText('waits: no program asks').waitFor();
     await page.goto(`${service.url}/console`);
     const lane = page.getByRole('row').filter({ hasText: 'custom.score' });
     await lane.getByText('held up').waitFor();

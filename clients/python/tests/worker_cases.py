@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import httpx
 from pydantic import BaseModel, field_validator
@@ -79,6 +80,7 @@ async def worked(service: Service, handler: Callable[[Work[Any]], Any], model: A
         running = asyncio.ensure_future(worker.run(signals=False))
         ended = asyncio.ensure_future(service.ended.wait())
         await asyncio.wait({running, ended}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
         worker.stop()
         await running
         assert service.ends, "the work has no end"
@@ -107,17 +109,35 @@ async def renewed_key() -> None:
     assert end["result"]["payload"] == "done", end
 
 
-async def revoked_key() -> None:
-    """Without a new key the worker ends after a time."""
-    before, worker_module.REFUSED_FOR_S = worker_module.REFUSED_FOR_S, 0
+@contextmanager
+def refused_for(seconds: float) -> Iterator[None]:
+    before, worker_module.REFUSED_FOR_S = worker_module.REFUSED_FOR_S, seconds
     try:
-        await worked(Service(take=[None, *[refused(401, "unauthorized") for _ in range(9)]]), done)
+        yield
+    finally:
+        worker_module.REFUSED_FOR_S = before
+
+
+async def revoked_key() -> None:
+    """Without a new key the worker ends after a time. A refusal of the key says nothing about a result: no other end replaces it."""
+    service = Service(take=[None, *[refused(401, "unauthorized") for _ in range(9)]], end=[refused(401, "unauthorized")])
+    try:
+        with refused_for(0):
+            await worked(service, done)
     except Refused as error:
         assert error.code == "unauthorized", error
     else:
         raise AssertionError("the worker goes on")
-    finally:
-        worker_module.REFUSED_FOR_S = before
+    assert not service.ends, service.ends
+
+
+async def refusal_after_outage() -> None:
+    """The time for a new key begins with the first refusal: a service that was away for longer may refuse a call as it starts."""
+    service = Service(end=[refused(502), refused(401, "unauthorized")])
+    # Shorter than the pause after the outage.
+    with refused_for(0.05):
+        end = await worked(service, done)
+    assert end["result"].get("payload") == "done", end
 
 
 async def wrong_key_at_start() -> None:
@@ -143,6 +163,30 @@ async def wrong_key_at_start() -> None:
             if child.returncode is None:
                 child.kill()
     assert (child.returncode, errors.count(b"\n")) == (1, 1) and b"unauthorized" in errors, errors.decode()
+
+
+async def stop_without_service() -> None:
+    """A handler that returns a result when it is cancelled does not keep a stopped program from its end: no service takes the result."""
+    service = Service(end=[refused(502) for _ in range(9_999)])
+    begun = asyncio.Event()
+
+    async def stubborn(work: Work[Any]) -> Any:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "partial"
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(service.answer)) as http:
+        worker = Worker(AsyncClient("http://service", http=http), drain=0)
+        worker.directive("t")(stubborn)
+        running = asyncio.ensure_future(worker.run(signals=False))
+        await begun.wait()
+        worker.stop()
+        ended, _ = await asyncio.wait({running}, timeout=20)
+        running.cancel()
+        assert ended, "the program does not end"
+        assert len(service.refusals["end"]) == 9_998, "another end was sent"
 
 
 async def strange_validator() -> None:
@@ -235,6 +279,8 @@ CASES = (
     busy_service,
     renewed_key,
     revoked_key,
+    refusal_after_outage,
+    stop_without_service,
     wrong_key_at_start,
     strange_validator,
     details_without_json,

@@ -298,7 +298,7 @@ function startA(role: string): string {
 }
 
 const START_A_PROGRAM =
-  'Start the program that executes the type, such as a Python worker; if one runs, its log says why its calls are refused.';
+  'Start the program that executes the type, such as a Python worker. One that runs is busy with other types, or its calls are refused: see its log.';
 
 const SERVE_THE_LANE = `Start a worker that serves it, or see \`${ADJUTANT} workers\`: one may be drained, or have --lanes.`;
 

@@ -101,7 +101,7 @@ function waitMessage(lane: string, reason: string): string {
     case 'no_worker':
       return lane === 'run' ? 'no engine works' : `no worker serves the lane ${lane}`;
     case 'no_program':
-      return `no program executes the directives of the lane ${lane}`;
+      return `no program asks for the directives of the lane ${lane}`;
     case 'server_down':
       return `${peerOf(lane)} is down`;
     case 'rate_limited':

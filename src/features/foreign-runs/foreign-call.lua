@@ -10,6 +10,7 @@
 -- Returns { 'kind', 'call' | 'early' (the answer of a turn that may ask for it is not noted yet) | 'absent' (no run, and no base)
 --   | 'ended' | 'full', 'request', id,
 --   'id', its id in the run, 'trace', trace, 'age', milliseconds since it was given its id, 'made', 1 = now }.
+local MOST_AWAITED_MS = 1000
 if not begin(ARGV[1], ARGV[2], ARGV[3]) then
   return { 'kind', 'absent' }
 end
@@ -140,9 +141,19 @@ if completed and not is_repeat then
   return take(completed[1], completed[2], false)
 end
 
-if ARGV[12] == 'wait' and newest then
+-- Its answer may never come, and a program makes many calls of its own: they wait for one second together.
+local function is_awaited(turn)
+  local known, since = string.match(get('awaited'), '^(%d+) (%d+)$')
+  if known ~= turn then
+    set('awaited', turn .. ' ' .. int(now_ms()))
+    return true
+  end
+  return now_ms() - tonumber(since) < MOST_AWAITED_MS
+end
+if ARGV[12] == 'wait' and newest and is_awaited(newest) then
   return { 'kind', 'early' }
 end
+local is_elsewhere = not writing
 writing = writing or newest or ''
 
 -- No turn asks for it (any more). A `once` call that a turn asked for is that call again, as its host repeats it; and where the program
@@ -153,6 +164,8 @@ if id then
 elseif is_once and happened and not allows_repeat
   and (get('branch') ~= '' or get('mark') == '' or string.sub(happened, 1, 1) == 't') then
   id = happened
+  -- A program that starts again repeats it. The answer that is still written may ask for another one.
+  writing = is_elsewhere and '' or writing
 else
   local pass, count = string.match(get('f:' .. call), '^(%d+) (%d+)$')
   count = pass == get('pass') and tonumber(count) + 1 or 1

@@ -10,6 +10,7 @@
 --   cursor, recent             the turn that was answered last in the pass, and the last turns of it, '9,8,'
 --   turns, calls, steps, bytes counts, and the bytes of the results of steps
 --   replays                    how many answers were given from the record
+--   awaited                    the last turn whose answer calls waited for beside another one, and since when: '<turn> <milliseconds>'
 --   refused, undo              how many turns were made and refused, and the turn that was made last: '<turn> <JSON: the fields before it>'
 --   t:<digest>                 the turn of a model call
 --   n:<turn>                   the turn before it

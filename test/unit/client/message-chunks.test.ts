@@ -1,8 +1,15 @@
 /** Messages of the AI SDK from signals, read by the AI SDK itself (issue 39, A.2; docs/typescript.md, "Chat").
  *  It must not know how chunks are made: it compares messages. */
-import { asSchema, readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai';
+import {
+  asSchema,
+  createUIMessageStreamResponse,
+  DefaultChatTransport,
+  readUIMessageStream,
+  type UIMessage,
+  uiMessageChunkSchema,
+} from 'ai';
 import { expect, test } from 'vitest';
-import { type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
+import { createChatTransport, type MessageChunk, uiMessageStream } from '../../../client/ai-sdk.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
 
 type Draft = readonly [type: Signal['type'], data: object];
@@ -138,4 +145,51 @@ test.each([
 test('a stream that was stopped has no end', async () => {
   const { last } = await read([said('m', 'It ')], AbortSignal.abort());
   expect(last).toMatchObject({ type: 'text-delta' });
+});
+
+/** A transport whose service answers each start as `start` does, and knows each request as ended. */
+function transportOf(start: () => Promise<never>) {
+  const client = {
+    signals: async function* () {},
+    request: async () => ({ closed_at: 'now' }),
+    runs: { start },
+  };
+  const storage = { getItem: () => null, setItem: () => {} };
+  return createChatTransport({ client: client as never, agent: 'a', storage });
+}
+
+test('a message has a bounded number of answers, whatever the service says', async () => {
+  let starts = 0;
+  const { sendMessages } = transportOf(async () => {
+    starts += 1;
+    // Ends the test where nothing else does.
+    throw Object.assign(new Error('taken'), starts > 500 ? {} : { problem: { code: 'id_conflict' } });
+  });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }];
+  const sent = { chatId: 'c', messages };
+  await expect(sendMessages({ ...sent, trigger: 'submit-message' })).rejects.toThrow(/has 100 answers/);
+  // The same, where each id has an answer that has ended.
+  await expect(sendMessages({ ...sent, trigger: 'regenerate-message' })).rejects.toThrow(/has 100 answers/);
+  expect(starts).toBe(100);
+});
+
+test('values that the AI SDK refuses to parse are shown as their text, and the page reads on behind a route', async () => {
+  const hostile = '{"a":{"__proto__":{"b":1}},"c":{"constructor":{"prototype":1}}}';
+  const drafts: readonly Draft[] = [
+    ['ai.tool.started', tool('t', { arguments: JSON.parse(hostile) as object })],
+    ['ai.tool.progress', tool('t', { message: JSON.parse(hostile) as object })],
+    ['ai.tool.result', tool('t', { result: { ok: true, payload: JSON.parse(hostile), effects: [] } })],
+    ['ai.tool.started', tool('u', { arguments: { constructor: 'Ferrari' } })],
+    completed('Done.'),
+  ];
+  const { chunks } = await read(drafts);
+  const stream = ReadableStream.from(chunks);
+  const route = new DefaultChatTransport({ fetch: async () => createUIMessageStreamResponse({ stream }) });
+  const sent = { chatId: 'c', messageId: undefined, messages: [], abortSignal: undefined };
+  const got: object[] = [];
+  for await (const chunk of await route.sendMessages({ ...sent, trigger: 'submit-message' })) got.push(chunk);
+  expect(got).toEqual(chunks);
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 't', input: hostile }));
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 't', output: hostile }));
+  expect(got).toContainEqual(expect.objectContaining({ toolCallId: 'u', input: { constructor: 'Ferrari' } }));
 });

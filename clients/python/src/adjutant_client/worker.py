@@ -51,27 +51,39 @@ Handler = Callable[[Work[Any]], Awaitable[Any]]
 class _Access:
     """Decides whether calls are made again that the service refused for their key or type, or did not answer.
 
-    A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`.
+    A key may be renewed, and a service restart with another configuration: what was accepted before is tried again for `REFUSED_FOR_S`,
+    from the first refusal. An outage before it does not count.
     """
 
     def __init__(self) -> None:
         self._was_given = False
-        self._lost_at: Optional[float] = None
+        self._is_failing = False
+        self._refused_at: Optional[float] = None
 
     def succeeded(self) -> None:
         self._was_given = True
-        self._lost_at = None
+        self._is_failing = False
+        self._refused_at = None
 
     def may_return(self, error: AdjutantError) -> bool:
         """Whether a call that failed is made again. Logs the first failure after a success."""
-        is_refused = isinstance(error, Refused) and error.status in (401, 403, 404)
+        is_refused = _is_of_access(error)
         if not is_passing(error) and not (is_refused and self._was_given):
             return False
-        now = time.monotonic()
-        if self._lost_at is None:
-            self._lost_at = now
+        if not self._is_failing:
+            self._is_failing = True
             LOG.warning("The service refuses calls of this program, or does not answer; they are made again: %s", _text_of(error))
-        return not is_refused or now - self._lost_at < REFUSED_FOR_S
+        if not is_refused:
+            return True
+        now = time.monotonic()
+        if self._refused_at is None:
+            self._refused_at = now
+        return now - self._refused_at < REFUSED_FOR_S
+
+
+def _is_of_access(error: AdjutantError) -> bool:
+    """Whether the service refused a call for its key or its type, whatever the call says."""
+    return isinstance(error, Refused) and error.status in (401, 403, 404)
 
 
 class Worker:
@@ -89,6 +101,7 @@ class Worker:
         self._models: Dict[str, Optional[Type[BaseModel]]] = {}
         self._access = _Access()
         self._stopping = asyncio.Event()
+        self._is_drained = False
         self._running: Set[asyncio.Task[None]] = set()
 
     def directive(self, type: str, model: Optional[Type[BaseModel]] = None) -> Callable[[Handler], Handler]:
@@ -167,6 +180,7 @@ class Worker:
                 if self._running:
                     await asyncio.wait(self._running, timeout=self._drain)
             finally:
+                self._is_drained = True
                 for task in self._running:
                     task.cancel()
             await asyncio.gather(taking, *self._running, return_exceptions=True)
@@ -279,7 +293,9 @@ class Worker:
             json_bytes(end)
             await self._send_end(held, end)
             return
-        except Refused as error:
+        except AdjutantError as error:
+            if is_passing(error) or _is_of_access(error):
+                raise
             why = f"The service refused the result: {error}"
         except Exception as error:
             why = f"The result is no JSON: {_text_of(error)}"
@@ -294,7 +310,7 @@ class Worker:
         await self._send_end(held, short)
 
     async def _send_end(self, held: Mapping[str, Any], end: Mapping[str, Any]) -> None:
-        """Makes the call again after an outage: no other process knows the end."""
+        """Makes the call again after an outage: no other process knows the end. After the drain it is made once."""
         reconnection = Reconnection()
         while True:
             try:
@@ -302,7 +318,7 @@ class Worker:
                 self._access.succeeded()
                 return
             except AdjutantError as error:
-                if not self._access.may_return(error):
+                if self._is_drained or not self._access.may_return(error):
                     raise
                 await asyncio.sleep(reconnection.next(error).seconds)
 

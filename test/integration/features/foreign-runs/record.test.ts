@@ -1,104 +1,17 @@
 /** The record of runs that other programs lead (issue 37, section B): which directive a model call, a tool call and a step is, over restarts,
  *  branches, other callers and two programs at once. It goes through the seam of the model endpoint, on a real Redis. */
 import { expect, test, vi } from 'vitest';
-import { DirectiveRefused, problem, ServiceUnavailable } from '../../../../src/contract/problem.ts';
-import type { BeginStepBody } from '../../../../src/contract/run/foreign-run.ts';
+import { ServiceUnavailable } from '../../../../src/contract/problem.ts';
 import type { ModelCall } from '../../../../src/features/model-endpoint/turns-of-run.ts';
-import type { Principal } from '../../../../src/http/access/principal.ts';
-import { foreignRunsOf } from '../../../../src/service/foreign-runs.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { useRedis } from '../../../support/shared.ts';
-import { openStore } from '../../../support/store.ts';
+import { answer, type Asked, type Message, openRuns, TASK } from '../../../support/recorded-runs.ts';
 
 const redis = useRedis();
-
-type Asked = readonly [name: string, args: Record<string, unknown>];
-type Message = Record<string, unknown>;
-interface Sent {
-  readonly headers?: Record<string, string>;
-  readonly wire?: ModelCall['wire'];
-  /** The answer comes from the record. */
-  readonly isReplayed?: boolean;
-  readonly more?: Record<string, unknown>;
-}
-
-const TASK: readonly Message[] = [
-  { role: 'system', content: 'You refund.' },
-  { role: 'user', content: 'Refund order 4711.' },
-];
-
 const refund: Asked = ['refund', { order: 4711 }];
 
-/** The same name in other tests is another run: each has a prefix of its own. */
-async function openRuns() {
-  const opened = await openStore(redis.url);
-  const log: object[] = [];
-  const spent: string[] = [];
-  const runs = foreignRunsOf(opened.store, {
-    spend: async ({ id }) => {
-      if (id === 'poor') throw new DirectiveRefused(problem('rate_limited'));
-      spent.push(id);
-    },
-    mustEncrypt: (tenant) => tenant === 'sealed',
-    warn: (fields) => log.push(fields),
-  });
-  const caller = (id: string, tenant = 'default', scopes = ['submit', 'read']) =>
-    ({ id, name: id, tenant, scopes: new Set(scopes) }) as unknown as Principal;
-  const call = (messages: readonly Message[], more: Record<string, unknown> = {}): ModelCall => {
-    const members = { model: 'm', messages, ...more };
-    return { wire: 'openai_chat', model: 'm', body: JSON.stringify(members), members, isStreamed: false };
-  };
-  /** A program's model call, answered with calls of tools. Returns its request. */
-  async function turn(
-    messages: readonly Message[],
-    asks: readonly Asked[] = [],
-    { headers = {}, more, wire = 'openai_chat', isReplayed = false }: Sent = {},
-    principal: Principal | null = null,
-  ): Promise<string> {
-    const asked = { ...call(messages, more), wire };
-    const target = await runs.turns.turnFor('order', asked, headers, principal, null);
-    const toolCalls = asks.map(([name, args], at) => ({ id: `call_${at}`, name, arguments: args }));
-    await runs.turns.answered('order', target, { toolCalls, usage: null, isReplayed });
-    return target.requestId;
-  }
-  const find = async (
-    [name, args]: Asked,
-    { isOnce = true, allowsRepeat = false, pass = null as string | null, by = null as Principal | null } = {},
-  ) => {
-    const names = [`shop__${name}`, `shop.${name}`, name];
-    const asked = { run: 'order', tool: `shop.${name}`, names, arguments: args, isOnce, allowsRepeat, pass };
-    return runs.toolCalls.find(asked, by);
-  };
-  /** A call whose answer does not reach its caller. */
-  const lost = async (...asked: Parameters<typeof find>): Promise<string> => (await find(...asked)).requestId;
-  const tool = async (...[asked, options = {}]: Parameters<typeof find>): Promise<string> => {
-    const requestId = await lost(asked, options);
-    await runs.toolCalls.given('order', requestId, options.by ?? null);
-    return requestId;
-  };
-  return {
-    ...runs,
-    log,
-    spent,
-    connection: opened.store.connection,
-    /** The key of the one run. */
-    state: async () =>
-      String((await opened.store.connection.keys(`${opened.store.keys.prefix}:{foreign:*}:state`))[0]),
-    call,
-    caller,
-    turn,
-    find,
-    lost,
-    tool,
-    step: async (body: BeginStepBody, by: Principal | null = null) => runs.calls.beginStep('order', body, by),
-    [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
-  };
-}
-
-const answer = (text: string): Message => ({ role: 'assistant', content: text });
-
 test('a program that starts again finds its turns and the calls that they asked for, and what follows is new', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const first = await it.turn(TASK, [refund, refund]);
   const calls = [await it.tool(refund), await it.tool(refund)];
   const second = await it.turn([...TASK, answer('one')]);
@@ -118,7 +31,7 @@ test('a program that starts again finds its turns and the calls that they asked 
 });
 
 test('a program that goes on in the middle, as from a checkpoint, finds the calls of that turn', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.turn(TASK, [['look', {}]]);
   const before = [await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)];
   expect([await it.turn([...TASK, answer('one')], [refund]), await it.tool(refund)]).toEqual(before);
@@ -132,7 +45,7 @@ test.each([
   ['shop.refund', 'a dot'],
   ['functions.shop-refund', 'other marks'],
 ])('a call that the model asked for as %s is found by its tool (%s)', async (name) => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.turn(TASK, [
     ['get_user', {}],
     [name, { order: 1 }],
@@ -141,7 +54,7 @@ test.each([
 });
 
 test('a host that completes the arguments gets the call that was asked for, and the same one after a restart', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const asked: Asked[] = [
     ['shop__refund', { order: 1 }],
     ['shop__refund', { order: 2 }],
@@ -158,7 +71,7 @@ test('a host that completes the arguments gets the call that was asked for, and 
 
 // Issue 37, C13: the Claude Agent SDK calls a tool while the model still writes; killed then and started again, it refunded twice.
 test('a call that came before its answer was noted is the one that the answer asks for', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const refund: Asked = ['refund', { order: 1 }];
   const begun = await it.turns.turnFor('order', it.call(TASK), {}, null, null);
   const early = await it.tool(refund);
@@ -169,13 +82,13 @@ test('a call that came before its answer was noted is the one that the answer as
 });
 
 test('calls that no turn asked for count within a named pass; without a name a once call is never made twice', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const mail: Asked = ['mail', { to: 'a' }];
   const first = [await it.tool(mail, { pass: 'p1' }), await it.tool(mail, { pass: 'p1' })];
   expect(new Set(first).size).toBe(2);
   expect([await it.tool(mail, { pass: 'p2' }), await it.tool(mail, { pass: 'p2' })]).toEqual(first);
 
-  await using other = await openRuns();
+  await using other = await openRuns(redis.url);
   const once = await other.tool(mail);
   expect(await other.tool(mail)).toBe(once);
   expect(await other.tool(mail, { allowsRepeat: true })).not.toBe(once);
@@ -196,7 +109,7 @@ test.each<[ModelCall['wire'], readonly string[], string]>([
 ])(
   'members that no model reads make no other call of %s, and all others do',
   async (wire, volatile, other) => {
-    await using it = await openRuns();
+    await using it = await openRuns(redis.url);
     const sent = (more: Record<string, unknown>) => it.turn(TASK, [], { more, wire });
     const first = await sent({});
     for (const name of volatile) {
@@ -209,7 +122,7 @@ test.each<[ModelCall['wire'], readonly string[], string]>([
 );
 
 test('a header asks for a fresh answer', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const sent = (headers = {}) => it.turn(TASK, [], { headers });
   const off = { 'adjutant-replay': 'off' };
   expect(new Set([await sent(), await sent(off), await sent(off)]).size).toBe(3);
@@ -222,7 +135,7 @@ test.each([
   ['fraction', '0.12345678901234567891', '0.12345678901234567892'],
   ['long', `1${'0'.repeat(100_000)}1`, `1${'0'.repeat(100_000)}2`],
 ])('numbers that a double cannot tell apart make two calls: %s', async (_name, one, other) => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const ask = async (number: string): Promise<string> => {
     const body = `{"model":"m","messages":[],"seed":${number}}`;
     const members = JSON.parse(body) as Record<string, unknown>;
@@ -236,7 +149,7 @@ test.each([
 
 // Issue 37: a key over its quota makes no record of a run, by whatever call it begins.
 test('a run that its caller has no quota for is not begun; a run takes from the quota once', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const [poor, ann] = [it.caller('poor'), it.caller('ann')];
   const refused = { problem: { code: 'rate_limited' } };
   await expect(it.turn(TASK, [], {}, poor)).rejects.toMatchObject(refused);
@@ -250,7 +163,7 @@ test('a run that its caller has no quota for is not begun; a run takes from the 
 });
 
 test('without Redis a run is unavailable, which its caller may repeat', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   it.connection.disconnect();
   await expect(it.turn(TASK)).rejects.toBeInstanceOf(ServiceUnavailable);
   await expect(it.tool(['mail', {}])).rejects.toBeInstanceOf(ServiceUnavailable);
@@ -258,7 +171,7 @@ test('without Redis a run is unavailable, which its caller may repeat', async ()
 });
 
 test('a call that failed is tried again under one more request, by all who saw the failure', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const ask = async (failed: { requestId: string; directiveId: string } | null) =>
     it.turns.turnFor('order', it.call(TASK), {}, null, failed);
   const failed = await ask(null);
@@ -270,7 +183,7 @@ test('a call that failed is tried again under one more request, by all who saw t
 });
 
 test('a pass that leaves the record is reported once, and repeats no once call in its branch, now or later', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.turn(TASK, [refund]);
   const happened = await it.tool(refund);
   await it.turn([...TASK, answer('one')]);
@@ -297,7 +210,7 @@ test('a pass that leaves the record is reported once, and repeats no once call i
 });
 
 test('a start with another time of day in its instructions is a branch of the same task, and refunds nothing again', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const at = (time: string) => [{ role: 'system', content: `It is ${time}.` }, ...TASK.slice(1)];
   const first = await it.turn(at('09:00'), [refund]);
   const happened = await it.tool(refund);
@@ -311,7 +224,7 @@ test('a start with another time of day in its instructions is a branch of the sa
 
 // Issue 37, C13: the API was killed; a host that outlived it told its model that the tool failed, and the model asked for the refund again.
 test('once calls whose answers were lost are the ones that later turns ask for again, each for one', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.turn(TASK, [refund, refund]);
   const [one, other] = [await it.lost(refund), await it.lost(refund)];
   expect(other, 'asked for twice by one turn').not.toBe(one);
@@ -327,7 +240,7 @@ test('once calls whose answers were lost are the ones that later turns ask for a
 });
 
 test('an equal once call of a later turn is another one where the answer was given, and again that one once an answer is lost', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const next = [...TASK, answer('one')];
   const last = [...TASK, answer('ECONNRESET')];
   await it.turn(TASK, [refund]);
@@ -361,7 +274,7 @@ test('an equal once call of a later turn is another one where the answer was giv
 
 test('a call that came before its answer was noted, and whose own answer was lost, is that one', async () => {
   const pass = 'p1';
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const refund: Asked = ['refund', { order: 1 }];
   const headers = { 'adjutant-pass': pass };
   const ask = async (messages: readonly Message[]) =>
@@ -381,7 +294,7 @@ test('a call that came before its answer was noted, and whose own answer was los
 
 // Issue 37, C13: the API was killed, a host told its model of the lost connection, and the first call of its next start was a retry of the SDK.
 test('a retry of the first call, after calls that it asked for, is another start: its branch refunds nothing again', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const retry = { headers: { 'x-stainless-retry-count': '1' } };
   await it.turn(TASK, [['look', {}]]);
   await it.turn(TASK, [['look', {}]], retry);
@@ -397,7 +310,7 @@ test('a retry of the first call, after calls that it asked for, is another start
 });
 
 test('a retry of the first call whose answer was never noted, beside a parallel call, begins no pass', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const charge: Asked = ['charge', { order: 4711 }];
   const headers = { 'x-stainless-retry-count': '1' };
   await it.turns.turnFor('order', it.call(TASK), {}, null, null);
@@ -411,7 +324,7 @@ test('a retry of the first call whose answer was never noted, beside a parallel 
 });
 
 test('a retry of the first call in a branch stays in a branch: it repeats no once call of the record', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const charge: Asked = ['charge', { order: 4711 }];
   const headers = { 'x-stainless-retry-count': '1' };
   await it.turn(TASK, [['look', {}]]);
@@ -429,7 +342,7 @@ test('a retry of the first call in a branch stays in a branch: it repeats no onc
 // Issue 37, C13: @anthropic-ai/claude-agent-sdk 0.3.332 sends its surroundings, which end with the date, as a message of the role `system`
 // after the task, and older ones in a reminder within it.
 test('the date of the Claude Agent SDK makes no other call; a change beside it is a branch of the same task', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const ask = async (about: string, reminder = '') => {
     const blocks = [reminder, 'Refund order 4711.'].filter(Boolean).map((text) => ({ type: 'text', text }));
     const messages = [
@@ -454,7 +367,7 @@ test('the date of the Claude Agent SDK makes no other call; a change beside it i
 
 // Issue 37, "attack it with the ten questions": a provider that answers differently to the same body.
 test('where the same body has two answers, a pass finds the newest one and the calls that it asked for', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const one: Asked = ['refund', { order: 1 }];
   const other: Asked = ['refund', { order: 2 }];
   await it.turn(TASK, [one]);
@@ -468,7 +381,7 @@ test('where the same body has two answers, a pass finds the newest one and the c
 
 // Issue 37, "attack it with the ten questions": clocks. Only that of Redis counts.
 test('a process whose clock is hours ahead takes no lease, forgets no call and sees no idle run', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.step({ key: 'charge', token: 'a' });
   const first = await it.turn(TASK, [['mail', {}]]);
   const mail = await it.find(['mail', {}]);
@@ -484,7 +397,7 @@ test('a process whose clock is hours ahead takes no lease, forgets no call and s
 });
 
 test('the view counts what came from the record, by turn, and names the turn that a pass left; it shows 20 turns', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const history = (turn: number): Message[] => (turn === 0 ? [...TASK] : [...TASK, answer(`turn ${turn}`)]);
   const asks: Asked[] = [['look', {}]];
   for (let turn = 0; turn < 25; turn += 1) await it.turn(history(turn), turn === 0 ? asks : []);
@@ -505,7 +418,7 @@ test('the view counts what came from the record, by turn, and names the turn tha
 });
 
 test('two programs under one run at once join: each turn is one, and no once call happens twice', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const history = [...TASK, answer('one')];
   await it.turn(TASK, [['look', {}]]);
   const ahead = await it.turn(history, [refund]);
@@ -531,8 +444,35 @@ test('two programs under one run at once join: each turn is one, and no once cal
   expect(await it.tool(last)).toBe(early);
 });
 
+test('a program that starts again waits once for a turn that was never noted, and its calls are none of that turn', async () => {
+  await using it = await openRuns(redis.url);
+  const asked = async () => {
+    const [, calls = ''] = /cmdstat_evalsha:calls=(\d+)/.exec(await it.connection.info('commandstats')) ?? [];
+    return Number(calls);
+  };
+  const own = Array.from({ length: 8 }, (_, order): Asked => ['refund', { order }]);
+  const callAll = async () => {
+    const ids = [];
+    for (const each of own) ids.push(await it.tool(each));
+    return ids;
+  };
+  await it.turn(TASK);
+  const ids = await callAll();
+  const next = [...TASK, answer('one')];
+  await it.turns.turnFor('order', it.call(next), {}, null, null);
+  await it.turn(TASK);
+  const before = await asked();
+  expect(await callAll()).toEqual(ids);
+  // The first one asks at most 20 times; each took a second.
+  expect((await asked()) - before).toBeLessThan(60);
+  // The model asks for it on purpose, after the program had made it.
+  const wanted = own[0] as Asked;
+  const turn = await it.turn(next, [wanted]);
+  expect(await it.tool(wanted)).toBe(`${turn}.c0`);
+});
+
 test('a run is its callers: the same name of another key or tenant is another run, and none of them is found by guessing', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const [ann, bob, eve] = [it.caller('ann'), it.caller('bob'), it.caller('ann', 'other')];
   const ofAnn = await it.turn(TASK, [], {}, ann);
   expect(await it.turn(TASK, [], {}, bob)).not.toBe(ofAnn);
@@ -551,7 +491,7 @@ test('a run is its callers: the same name of another key or tenant is another ru
 });
 
 test('a closed run answers what it has and makes nothing new; another outcome is refused', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const first = await it.turn(TASK, [['refund', {}]]);
   const call = await it.tool(['refund', {}]);
   expect(await it.calls.close('order', { result: { ok: true } }, null)).toMatchObject({
@@ -575,7 +515,7 @@ test('a closed run answers what it has and makes nothing new; another outcome is
 });
 
 test('a step runs once: recorded, joined while its lease lives, unknown after its process died', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const begun = await it.step({ key: 'charge', token: 'a' });
   expect(begun).toMatchObject({ state: 'run', token: 'a' });
   expect(await it.step({ key: 'charge', token: 'a' }), 'the same begin again').toMatchObject({
@@ -605,7 +545,7 @@ test('a step runs once: recorded, joined while its lease lives, unknown after it
 });
 
 test('the lease of a dead process: once is unknown until a decision, others run again', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   for (const effect of ['once', 'read'] as const)
     await it.step({ key: effect, effect, lease_ms: 1_000, token: 'dead' });
   await eventually(async () => (await it.step({ key: 'once', token: 'b' })).state).toBe('unknown');
@@ -619,7 +559,7 @@ test('the lease of a dead process: once is unknown until a decision, others run 
 });
 
 test('a long run costs its thousandth turn what the first one costs, and a pass finds all of them', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const history = (turn: number): Message[] => [...TASK, answer(`turn ${turn}`)];
   const made: string[] = [];
   for (let turn = 0; turn < 1_000; turn += 1) made.push(await it.turn(history(turn), [['look', { turn }]]));
@@ -631,7 +571,7 @@ test('a long run costs its thousandth turn what the first one costs, and a pass 
 
 // Issue 37: a refused call would count among the 10,000 turns of its run, and the next pass would seem to leave the record.
 test('a turn that was refused is taken back, unless another caller has found it', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const ask = async (messages: readonly Message[]) =>
     it.turns.turnFor('order', it.call(messages), {}, null, null);
   const first = await it.turn(TASK, [['look', {}]]);
@@ -652,7 +592,7 @@ test('a turn that was refused is taken back, unless another caller has found it'
 });
 
 test('a run has at most 10,000 turns and 10,000 calls, and answers what it has beyond', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   const first = await it.turn(TASK, [['look', {}]]);
   const call = await it.tool(['look', {}]);
   const state = await it.state();
@@ -664,7 +604,7 @@ test('a run has at most 10,000 turns and 10,000 calls, and answers what it has b
 });
 
 test('a run without calls is idle after 10 minutes, and goes on with its next call', async () => {
-  await using it = await openRuns();
+  await using it = await openRuns(redis.url);
   await it.turn(TASK);
   expect(await it.calls.read('order', null)).toMatchObject({ status: 'open' });
   const state = await it.state();

@@ -197,7 +197,7 @@ test('the deadline of work that no program has taken says so', async () => {
   const execution = await definition.execute(directive, context as unknown as ExecutionContext);
   expect(execution).toMatchObject({
     ambiguous: false,
-    notBegun: 'no program executes the directives of the lane custom.pay',
+    notBegun: 'no program asks for the directives of the lane custom.pay',
   });
 });
 

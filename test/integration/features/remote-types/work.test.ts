@@ -75,7 +75,7 @@ test('a directive that no program takes says so, until one asks', async () => {
     waiting: {
       reason: 'no_program',
       message:
-        'no program executes the directives of the lane custom.audit: none has asked for work in the last day',
+        'no program asks for the directives of the lane custom.audit: none has asked for work in the last day',
     },
   });
   expect(await laneOf()).toMatchObject({
