@@ -126,7 +126,7 @@ describeInBrowser('a page of another origin', () => {
     await someText(page);
     await api.kill9();
     await restart();
-    await page.locator('#state').filter({ hasText: 'ended' }).waitFor({ timeout: 60_000 });
+    await page.locator('#state').filter({ hasText: 'ended' }).waitFor({ timeout: 120_000 });
     expect(await textOf(page)).toBe(text);
     const { sequences } = JSON.parse(await page.evaluate((run) => sessionStorage.getItem(run) ?? '', id)) as {
       sequences: number[];
