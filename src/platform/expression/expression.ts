@@ -87,8 +87,7 @@ function environmentOf(variables: Variables): Environment {
 }
 
 /** Faults whose sentence ends with a value: it is repeated only if the expression itself has it. */
-const WITH_VALUE =
-  /^(No such key|Invalid duration string|bool\(\) conversion error): (?!index out of bounds)(.*)$/s;
+const WITH_VALUE = /^(No such key|bool\(\) conversion error): (?!index out of bounds)(.*)$/s;
 
 /** A fault of an evaluation: names a path or types, and no value of the data. */
 export function evaluationFault(error: unknown): string {
@@ -176,6 +175,7 @@ function examine(node: ASTNode, seen: Examined): void {
     );
   // @guard expression-search
   if (called === 'contains') requireShort(nodesIn(node.args)[1], seen.short);
+  if (called === 'duration') requireDuration(nodesIn(node.args)[0]);
   const isLoop = called !== null && LOOPS.has(called);
   if (isLoop && seen.inLoop) throw new ExpressionFault(`has ${called}() within another loop over a list`);
   if (path !== null) return;
@@ -204,10 +204,18 @@ function requireShort(sought: ASTNode | undefined, short: ReadonlySet<string>): 
   );
 }
 
+/** Its parser takes the cube of the digits before a missing unit: 2,000 of them take 2 s, and a rule reads 262,144 characters. */
+const DURATION = /^[+-]?(?:\d{1,12}(?:\.\d{1,9})?(?:ns|us|ms|s|m|h)){1,6}$/;
+
+function requireDuration(text: ASTNode | undefined): void {
+  if (text?.op === 'value' && typeof text.args === 'string' && DURATION.test(text.args)) return;
+  throw new ExpressionFault('calls duration() with another argument than a text such as "1h30m"');
+}
+
 /** Operators and names that do nothing of their own. */
 const FREE: ReadonlySet<string> = new Set(['value', 'id', '.', '[]', 'list', 'map']);
 /** Functions that read the beginning or the end of a text, or no text. */
-const SHORT = /^(has|startsWith|endsWith|type|dyn|get.*)$/;
+const SHORT = /^(has|startsWith|endsWith|type|dyn|duration|get.*)$/;
 const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 /** Whether it names a variable of any size, or that of a loop. */
 function namesData(node: ASTNode, variables: Variables): boolean {

@@ -37,13 +37,19 @@ describe('the policy', () => {
     // One search of this form took 0.5 s of processor time, and a longer one a second.
     ['searches for data', 'args.a.contains(args.b)', 'calls contains() with another argument'],
     ['searches in a loop', 'args.a.exists(x, args.b.contains(x))', 'calls contains() with another argument'],
+    ['durations of data', "duration(args.a) > duration('1h')", 'calls duration() with another argument'],
+    ['a duration without a unit', `duration('${'9'.repeat(100)}') > duration('1h')`, 'such as "1h30m"'],
     ['searches for text', `args.a.contains("${'x'.repeat(129)}")`, 'at most 128 characters'],
   ])('bounds the work of a rule by its %s', (_what, when, why) => {
     expect(messageOf(when)).toContain(why);
   });
 
   test('takes searches for short texts', () => {
-    for (const when of ["['a', 'b'].exists(x, args.t.contains(x))", 'args.t.contains(tenant)'])
+    for (const when of [
+      "['a', 'b'].exists(x, args.t.contains(x))",
+      'args.t.contains(tenant)',
+      "time - timestamp(args.at) > duration('1h30m')",
+    ])
       expect(messageOf(when)).toBe('');
   });
 });
