@@ -27,8 +27,7 @@ export async function* followText(
   // Each call is folded alone: a fold is copied with each signal.
   const calls = new Map<string, FoldedCalls>();
   for await (const signal of signals) {
-    if (signal.type !== 'ai.llm.delta' && signal.type !== 'ai.llm.response') continue;
-    const { call_id: id } = signal.data;
+    const { call_id: id = '' } = signal.data as { call_id?: string };
     const read = readDelta(calls.get(id) ?? NO_CALLS, signal);
     calls.set(id, read.calls);
     yield* read.events;

@@ -138,15 +138,13 @@ async function reached<T>(step: () => Promise<T>, base: string, signal?: AbortSi
     return await step();
   } catch (error) {
     signal?.throwIfAborted();
-    throw new ServiceUnavailable(`No service answers at ${base}${toPage(base)}.`, { cause: error });
+    throw new ServiceUnavailable(`No service answers at ${base}${toPage()}.`, { cause: error });
   }
 }
 
-/** A page cannot tell a refusal by CORS from a service that is down. '' outside of a page of another origin. */
-function toPage(base: string): string {
-  const { location } = globalThis as { location?: { origin: string; href: string } };
-  if (!location || new URL(base, location.href).origin === location.origin) return '';
-  return ` to ${location.origin}: it is down, or its http.cors.origins lacks that`;
+/** A page cannot tell a refusal by CORS from a service that is down. '' outside of pages. */
+function toPage(): string {
+  return 'location' in globalThis ? ', or its http.cors.origins lacks this page' : '';
 }
 
 function errorOf({ status, retryAfter, text }: Answer, base: string): Error {

@@ -163,8 +163,7 @@ export const stdioServerSchema = z
     }),
     args: z.array(z.string()).default([]).register(notes, { description: 'Arguments of the program.' }),
     env: recordByName(z.string(), z.string()).prefault({}).register(notes, {
-      description:
-        'Variables of the program, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `NODE_EXTRA_CA_CERTS`.',
+      description: 'Variables of the program, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM`.',
     }),
     cwd: z.string().optional().register(notes, {
       description: 'Folder in which the program starts, relative to the configuration file.',

@@ -122,7 +122,12 @@ describeInBrowser('a page of another origin', () => {
     const page = await browser.newPage();
     await page.goto(`${origin}/?run=${id}`);
     await someText(page);
+    // The text is there before its token: the page follows once the API has answered.
+    const followed = page.waitForResponse(
+      (answer) => answer.url().startsWith(`${api.url}/`) && answer.request().method() === 'GET',
+    );
     await page.reload();
+    await followed;
     await someText(page);
     await api.kill9();
     await restart();

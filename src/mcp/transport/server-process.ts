@@ -21,18 +21,12 @@ export interface ServerProcess {
   end(hurry: boolean): Promise<void>;
 }
 
-/** The file of certificates that this process trusts beside the usual ones: without it npx waits for its registry without a word. */
-function ownAuthorities(): Record<string, string> {
-  const { NODE_EXTRA_CA_CERTS: file } = process.env;
-  return file === undefined ? {} : { NODE_EXTRA_CA_CERTS: file };
-}
-
 /** Rejects with the spawn error (ENOENT, EACCES, …) when the command cannot be started. */
 export async function startServerProcess(options: StdioTransportOptions): Promise<ServerProcess> {
   const child = spawn(options.command, [...options.args], {
     // Its own group: wrappers such as npx leave grandchildren, and one signal must reach all of them.
     detached: true,
-    env: { ...getDefaultEnvironment(), ...ownAuthorities(), ...options.env },
+    env: { ...getDefaultEnvironment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     windowsHide: true,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

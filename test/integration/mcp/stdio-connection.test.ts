@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { startServerProcess } from '../../../src/mcp/transport/server-process.ts';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer, slowly } from '../../support/mcp-servers.ts';
@@ -15,18 +14,6 @@ import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 async function ownLog(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');
 }
-
-test('a server trusts the authorities that its worker trusts, and gets no other variable of it', async () => {
-  vi.stubEnv('NODE_EXTRA_CA_CERTS', '/no/such/authority.pem');
-  vi.stubEnv('KEY_OF_THE_WORKER', 'secret');
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const args = ['-e', 'console.log(JSON.stringify(process.env))'];
-  const server = await startServerProcess({ kind: 'stdio', command: process.execPath, args, env: {} });
-  const env = JSON.parse((await server.stdout.toArray()).join('')) as Record<string, string>;
-  await server.gone;
-  expect(env).toMatchObject({ NODE_EXTRA_CA_CERTS: '/no/such/authority.pem' });
-  expect(Object.keys(env)).not.toContain('KEY_OF_THE_WORKER');
-});
 
 test('connects on the first call, without start', async () => {
   const { pool, call, listings } = openPool(legacyPeer());

@@ -47,15 +47,12 @@ test.each([
   });
 });
 
-test.each([
-  ['https://app.example', ' to https://app.example: it is down, or its http.cors.origins lacks that'],
-  ['http://127.0.0.1:1', ''],
-])('the error of a page of %s names CORS where it may be the cause', async (origin, why) => {
-  vi.stubGlobal('location', { origin, href: `${origin}/page` });
+test('the error of a page names CORS, which may be the cause', async () => {
+  vi.stubGlobal('location', {});
   const fetch = async (): Promise<Response> => Promise.reject(new TypeError('Failed to fetch'));
   const client = createHttpClient({ baseUrl: 'http://127.0.0.1:1', fetch });
   await expect(client.tools()).rejects.toMatchObject({
     name: 'ServiceUnavailable',
-    message: `No service answers at http://127.0.0.1:1${why}.`,
+    message: 'No service answers at http://127.0.0.1:1, or its http.cors.origins lacks this page.',
   });
 });

@@ -1,6 +1,6 @@
 /** A collector that fails: it costs spans and one line of the log, and holds nothing up.
  *  It must use the real export, over a real socket. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { probeCollector } from '../../../../src/platform/telemetry/traces/collector-probe.ts';
 import { createKnownSecrets } from '../../../../src/contract/json/secret-text.ts';
 import { shown } from '../../../../src/platform/telemetry/traces/content.ts';
@@ -9,6 +9,7 @@ import { createTraces, type TracingSettings } from '../../../../src/platform/tel
 import { SILENT } from '../../../../src/platform/telemetry/logger.ts';
 import { newTraceparent } from '../../../../src/platform/telemetry/traces/trace-context.ts';
 import { placeUnder } from '../../../../src/platform/telemetry/traces/span-place.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../../../support/otlp-receiver.ts';
 
 const TRACE = 'a'.repeat(32);
@@ -186,7 +187,7 @@ test('spans that nobody can keep are counted, and one line says so; the others a
   await traces.start();
   for (let nth = 0; nth < 10_000; nth += 1) traces.spans.report(span(`nth ${nth}`));
   // A stop gives the collector two seconds, which are few on a busy machine.
-  await vi.waitFor(() => expect(collector.spans()).toHaveLength(10_000 - lost), { timeout: 60_000 });
+  await eventually(() => collector.spans().length + lost).toBe(10_000);
   await traces.stop();
   expect(lost).toBeGreaterThan(0);
   expect(lines).toEqual([
