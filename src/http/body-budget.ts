@@ -1,4 +1,4 @@
-/** Limits the bodies that are being received: their number and bytes, of each caller and of all callers together.
+/** Limits the bytes of bodies that are being received, of each caller and of all callers together.
  *  It must never count a body that has ended, nor one whose connection is gone. */
 import { Transform } from 'node:stream';
 import type { FastifyRequest, RequestPayload } from 'fastify';
@@ -14,15 +14,12 @@ export interface BodyBudget {
   hold(caller: string, bytes: number): () => void;
 }
 
-export interface BodyBounds {
-  readonly bodies: number;
-  readonly bytes: number;
-}
-
 const MIB = 1_024 * 1_024;
-/** A caller is a key, a token, or an address without either. */
-const OF_CALLER: BodyBounds = { bodies: 256, bytes: 64 * MIB };
-const OF_ALL: BodyBounds = { bodies: 2_048, bytes: 192 * MIB };
+/** Of a caller: a key, a token, or an address without either. */
+const CALLER_BYTES = 64 * MIB;
+const ALL_BYTES = 192 * MIB;
+/** What a small body counts as: about what its request holds. A program may well send some thousand calls at the same moment. */
+const LEAST_BYTES = 16_384;
 
 /** Parsing a body holds the event loop: of each caller, larger ones are read at this rate, so that a caller waits for itself. */
 const PACED_FROM_BYTES = 65_536;
@@ -40,46 +37,39 @@ export function createBodyPace(now?: () => number): CallerPace {
  */
 const READER_BYTES = 65_536;
 
-interface Held {
-  bodies: number;
-  bytes: number;
-}
-
-export function createBodyBudget(ofCaller: BodyBounds = OF_CALLER, ofAll: BodyBounds = OF_ALL): BodyBudget {
-  const all: Held = { bodies: 0, bytes: 0 };
-  const callers = new Map<string, Held>();
+export function createBodyBudget(callerBytes = CALLER_BYTES, allBytes = ALL_BYTES): BodyBudget {
+  const callers = new Map<string, number>();
+  let all = 0;
 
   return {
     hold(caller, bytes) {
-      const own = callers.get(caller) ?? { bodies: 0, bytes: 0 };
-      if (isAbove(own, bytes, ofCaller)) throw tooMany(ofCaller);
-      if (isAbove(all, bytes, ofAll))
+      const own = callers.get(caller) ?? 0;
+      const counted = Math.max(bytes, LEAST_BYTES);
+      if (isAbove(own, counted, callerBytes)) throw tooMany(callerBytes);
+      if (isAbove(all, counted, allBytes))
         throw new ServiceUnavailable('The service is receiving as many bodies as it can hold.');
-      callers.set(caller, own);
-      for (const held of [own, all]) add(held, 1, bytes);
+      callers.set(caller, own + counted);
+      all += counted;
       let isHeld = true;
       return () => {
         if (!isHeld) return;
         isHeld = false;
-        for (const held of [own, all]) add(held, -1, -bytes);
-        if (own.bodies === 0) callers.delete(caller);
+        all -= counted;
+        const left = (callers.get(caller) ?? 0) - counted;
+        if (left > 0) callers.set(caller, left);
+        else callers.delete(caller);
       };
     },
   };
 }
 
-/** One body is always taken, however small the bounds are. */
-function isAbove(held: Held, bytes: number, bounds: BodyBounds): boolean {
-  return held.bodies > 0 && (held.bodies >= bounds.bodies || held.bytes + bytes > bounds.bytes);
+/** One body is always taken, however large it is. */
+function isAbove(held: number, bytes: number, most: number): boolean {
+  return held > 0 && held + bytes > most;
 }
 
-function add(held: Held, bodies: number, bytes: number): void {
-  held.bodies += bodies;
-  held.bytes += bytes;
-}
-
-function tooMany({ bodies, bytes }: BodyBounds): DirectiveRefused {
-  const detail = `A caller may send at most ${bodies} bodies at a time, and ${bytes / MIB} MiB in all: send the others when these have ended.`;
+function tooMany(bytes: number): DirectiveRefused {
+  const detail = `A caller may send bodies of at most ${bytes / MIB} MiB at a time, each of which counts as at least ${LEAST_BYTES / 1_024} KiB: send the others when these have ended.`;
   return new DirectiveRefused(problem('too_many_open', { detail }));
 }
 
