@@ -15,10 +15,10 @@ export interface BodyBudget {
 }
 
 const MIB = 1_024 * 1_024;
-/** Of a caller: a key, a token, or an address without either. */
+/** A caller is a key, a token, or an address without either. */
 const CALLER_BYTES = 64 * MIB;
 const ALL_BYTES = 192 * MIB;
-/** What a small body counts as: about what its request holds. A program may well send some thousand calls at the same moment. */
+/** A small body counts as this, about what its request holds. A program may well send some thousand calls at the same moment. */
 const LEAST_BYTES = 16_384;
 
 /** Parsing a body holds the event loop: of each caller, larger ones are read at this rate, so that a caller waits for itself. */
