@@ -72,6 +72,8 @@ resource "aws_ecs_task_definition" "role" {
   cpu                      = each.value.cpu
   memory                   = each.value.memory
   execution_role_arn       = aws_iam_role.execution.arn
+  # A rollback names a former revision.
+  skip_destroy = true
 
   volume {
     name = "config"

@@ -9,7 +9,7 @@ output "redis_address" {
 }
 
 output "doctor" {
-  description = "Command that runs `adjutant doctor` as a task; its findings are in the log group, in the streams of the worker."
+  description = "Command that runs `adjutant doctor` as a task. The log group has its findings; the one about the service, which asks for a key, does not count."
   value = join(" ", [
     "aws ecs run-task --launch-type FARGATE --cluster ${aws_ecs_cluster.this.name}",
     "--task-definition ${aws_ecs_task_definition.role["worker"].family}",
