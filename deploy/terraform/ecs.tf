@@ -219,7 +219,7 @@ resource "aws_appautoscaling_target" "role" {
   max_capacity       = var.roles[each.key].max
 }
 
-# By processor time, which needs no further service. Workers that only wait for slow calls use none: raise their `min` for these.
+# Scaling follows processor time, which needs no further service. Workers that wait for slow calls use little: raise their `min`.
 resource "aws_appautoscaling_policy" "role" {
   for_each           = aws_appautoscaling_target.role
   name               = "cpu"

@@ -110,7 +110,7 @@ resource "aws_lb_target_group" "api" {
   load_balancing_algorithm_type = "least_outstanding_requests"
   deregistration_delay          = "30"
 
-  # Not /readyz: ECS replaces a task that its load balancer calls unhealthy, and a new one does not bring Redis back.
+  # The path is not /readyz: ECS replaces a task that its load balancer calls unhealthy, and a new one does not bring Redis back.
   health_check {
     path                = "/healthz"
     port                = tostring(local.metrics_port)
@@ -135,7 +135,7 @@ resource "aws_lb_listener" "https" {
   }
 }
 
-# Callers reach the load balancer, it the API, the roles Redis: nothing else has a way in.
+# Callers reach the load balancer, the load balancer the API, and the roles Redis: nothing else is let in.
 resource "aws_security_group" "load_balancer" {
   name_prefix = "${var.name}-load-balancer-"
   description = "HTTPS from callers"

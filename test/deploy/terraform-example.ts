@@ -53,7 +53,7 @@ export async function readExample(files: Files, parse: Parse): Promise<Example> 
   };
 }
 
-/** Without comments, and without the texts in them. */
+/** The expressions in a value, without comments and texts. */
 function expressionsIn(value: Json): string[] {
   if (typeof value === 'object') return Object.values(value ?? {}).flatMap(expressionsIn);
   if (!textOf(value).includes('${')) return [];

@@ -47,7 +47,7 @@ export function installationFaults(example: Example): string[] {
   ];
 }
 
-/** As `at(example, 'aws_lb.api.idle_timeout')`. */
+/** The value at a place such as `aws_lb.api.idle_timeout`. */
 function at({ resources }: Example, place: string): Json | undefined {
   const [kind, name, ...path] = place.split('.');
   const body: Json | undefined = resources.get(`${kind}.${name}`);
@@ -85,7 +85,7 @@ function roleFacts(example: Example): Fact[] {
   ];
 }
 
-/** With the default of the drain. */
+/** Seconds with the default of the drain. */
 function stopSeconds(value: Json): number {
   const [, more = value, drainMs = 0] =
     /^\$\{(\d+) \+ ceil\(try\([\w.]+, (\d+)\) \/ 1000\)\}$/.exec(textOf(value)) ?? [];

@@ -84,12 +84,12 @@ function blockFaults(
   if (!Array.isArray(value) || new RegExp(`^\\s*${name}\\s*=`, 'm').test(text)) return [`${name} is a block`];
   const { fqn, collection } = plain(type);
   const config = fqn ?? collection?.elementtype.fqn ?? '';
-  const repeated = fqn !== undefined && value.length > 1 ? [`${name} is there more than once`] : [];
+  const repeated = fqn !== undefined && value.length > 1 ? [`${name} is repeated`] : [];
   const inner = (value as readonly Body[]).flatMap((body) => bodyFaults(types, config, body, text));
   return [...repeated, ...inner.map((fault) => `${name} ${fault}`)];
 }
 
-/** Without the alternative that stands for an expression in code. */
+/** The type without the alternative for an expression in code. */
 function plain(type: Type): Type {
   return type.union?.types.find(({ fqn }) => fqn !== 'cdktf.IResolvable') ?? type;
 }
@@ -104,7 +104,7 @@ function valueFaults(type: Type, value: Json, name: string): string[] {
   return value.flatMap((each: Json) => valueFaults(element, each, name));
 }
 
-/** As Terraform converts literals. */
+/** Terraform converts literals between these types. */
 function isPrimitive(primitive: string, value: Json): boolean {
   if (typeof value === 'object') return primitive === 'any';
   if (primitive === 'number') return typeof value !== 'boolean' && Number.isFinite(Number(value));

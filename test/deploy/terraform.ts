@@ -26,6 +26,10 @@ const FAULTS: readonly (readonly [file: string, from: string, to: string, found:
   ['ecs.tf', '= ["FARGATE"]', '= "FARGATE"', 'requires_compatibilities is no list'],
   ['ecs.tf', '= 60', '= "high"', 'target_value is no number'],
   ['ecs.tf', 'rollback = true', 'rollback = "yes"', 'rollback is no boolean'],
+  ['main.tf', 'type      = "password"', '', 'authentication_mode lacks the argument type'],
+  ['main.tf', 'health_check {', 'health_check {}\n  health_check {', 'health_check is repeated'],
+  ['main.tf', '{ Application = var.name }', '["adjutant"]', 'tags is no map'],
+  ['ecs.tf', 'ignore_changes =', 'ignored_changes =', 'lifecycle has no argument ignored_changes'],
   ['ecs.tf', '= [desired_count]', '= [desired_counts]', 'ignores the unknown desired_counts'],
   ['main.tf', 'region = var.region', 'region = var.regoin', 'var.regoin does not exist'],
   ['variables.tf', 'variable "log_retention_days"', 'variable "log_days"', 'var.log_days is not used'],
@@ -37,12 +41,14 @@ const FAULTS: readonly (readonly [file: string, from: string, to: string, found:
     'aws_iam_role.executor.id does not exist',
   ],
   ['ecs.tf', '.role["api"].arn', '.role.arn', 'aws_ecs_task_definition.role.arn is one of several'],
+  ['outputs.tf', 'aws_lb.api.zone_id', 'aws_lb.api[0].zone_id', 'aws_lb.api[0].zone_id is the only one'],
   ['outputs.tf', 'aws_lb.api.zone_id', 'aws_lb.api.zone', 'aws_lb.api.zone is no attribute'],
   ['main.tf', 'data.aws_vpc.this.cidr_block', '"10.0.0.0/8"', 'data.aws_vpc.this is not used'],
   ['ecs.tf', 'for role, service in', 'for role, srvice in', 'service is unknown'],
   ['main.tf', '= 310', '= each.value', 'aws_lb.api has no each'],
   ['ecs.tf', 'stopTimeout ', 'stopTimeuot ', 'has no member stopTimeuot'],
   ['ecs.tf', 'startPeriod = 20', 'startPeriod = "20"', 'startPeriod is no number'],
+  ['ecs.tf', 'command = ["CMD", "node", "scripts/health.mjs"], ', '', 'healthCheck lacks command'],
   ['ecs.tf', '{ name = name, valueFrom = arn }', '{ name = name, value = arn }', 'has no member value'],
   ['ecs.tf', 'containerName = "prepare"', 'containerName = "init"', 'waits for init'],
   ['ecs.tf', 'sourceVolume = "tmp"', 'sourceVolume = "temp"', 'mounts the unknown temp'],
@@ -51,12 +57,17 @@ const FAULTS: readonly (readonly [file: string, from: string, to: string, found:
   ['ecs.tf', 'engine = 15', 'engine = 5', 'stop is'],
   ['ecs.tf', 'retries = 3', 'retries = 1', 'healthCheck is'],
   ['ecs.tf', '"1000"', '"0"', 'user is'],
+  ['ecs.tf', 'readonlyRootFilesystem = true', '', 'readonlyRootFilesystem is'],
+  ['ecs.tf', 'drop = ["ALL"]', 'drop = []', 'linuxParameters is'],
   ['ecs.tf', '    aws_ecs_service.inner,\n', '', 'order is'],
   ['variables.tf', '    engine = { cpu', '    motor = { cpu', 'roles is'],
+  ['variables.tf', 'memory = 2048', 'memory = 512', 'memory is'],
+  ['main.tf', '= 7420', '= 7430', 'api_port is'],
   ['main.tf', 'metrics_port = 7421', 'metrics_port = 7422', 'metrics_port is'],
   ['main.tf', '"/healthz"', '"/readyz"', 'health_check is'],
   ['main.tf', '= 310', '= 60', 'idle_timeout is'],
   ['main.tf', '= "HTTPS"', '= "HTTP"', 'listener is'],
+  ['main.tf', 'tls_enabled              = true', '', 'tls_enabled is'],
   ['main.tf', '"noeviction"', '"allkeys-lru"', 'maxmemory-policy is'],
   ['main.tf', ' -@dangerous', '', 'access_string is'],
   ['main.tf', '"rediss+cluster:', '"rediss:', 'REDIS_URL is'],
@@ -115,7 +126,7 @@ async function faultsOf(files: Files, readers: Readers): Promise<string[]> {
   const example = await readExample(files, readers.parse).catch((error: Error) => error.message);
   if (typeof example === 'string') return [example];
   const { resources, containers, text } = example;
-  const [task = {}] = ['aws_ecs_task_definition.role'].map((address) => resources.get(address));
+  const task = resources.get('aws_ecs_task_definition.role') ?? {};
   return [
     ...(text.includes(`"~> ${readers.version}"`)
       ? []
