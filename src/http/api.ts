@@ -10,6 +10,7 @@ import {
 } from 'fastify';
 import type { DirectiveClient } from '../contract/directive/directive-client.ts';
 import type { AccessClient } from '../contract/access/access.ts';
+import { LONGEST_WAIT_MS } from '../contract/operations/operation.ts';
 import { checkAccess, type Doors, type SeesDetails } from './access-check.ts';
 import { allowOrigins, type PageOrigins, refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
@@ -114,6 +115,8 @@ const DEFAULT_STREAMS = 1_000;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** The largest body within it is 35 KB a second. Answers may take longer. */
 const LONGEST_UPLOAD_MS = 120_000;
+/** A proxy may keep an idle connection for the longest wait; one that the API closes first costs the proxy's next request a 502. */
+export const IDLE_CONNECTION_MS = LONGEST_WAIT_MS + 60_000;
 /** Bound for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
 const MAX_PARAM_CHARACTERS = 1_024;
 
@@ -148,6 +151,7 @@ function createApp({ logger, trustedProxies = [] }: ApiOptions): App {
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: LONGEST_UPLOAD_MS,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
     clientErrorHandler: handleClientError,

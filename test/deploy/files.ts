@@ -8,6 +8,7 @@ import { findJaeger } from '../support/jaeger.ts';
 import { checkDryRun, KUSTOMIZATIONS } from './manifests.ts';
 import { checkChart } from './chart.ts';
 import { answersQueries } from './prometheus.ts';
+import { checkTerraform } from './terraform.ts';
 
 const KUBERNETES = '1.30';
 
@@ -27,6 +28,7 @@ export async function checkFiles(report: Report, folder: string): Promise<void> 
   await check('kubectl-validate', 'the manifests, and a misspelt key', checkManifests(folder));
   await check('helm', 'the chart, beside the manifests of kustomize', checkChart);
   await checkDryRun(report, folder);
+  await checkTerraform(report, folder);
   await check(
     'promtool',
     'the rules and the scrape configuration',

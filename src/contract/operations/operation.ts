@@ -110,13 +110,14 @@ export function pageSize(most: number, standard: number) {
 /** Probes and scrapers may send any query. */
 export const anyQuery = z.looseObject({});
 
-const MAX_WAIT_MS = 300_000;
+/** The longest `wait_ms`. */
+export const LONGEST_WAIT_MS = 300_000;
 
 /** Schema of the query of calls that wait for an end. */
 export const waitQuery = z.strictObject({
   wait_ms: wholeNumber(
     0,
-    MAX_WAIT_MS,
+    LONGEST_WAIT_MS,
     'Wait this long for the end, in milliseconds. Default: do not wait.',
   ).optional(),
 });

@@ -1,6 +1,7 @@
 /** The API's answers to correct callers, and while a part of the service is away.
  *  It must not repeat what both transports promise: the client's suite has that. */
 import { describe, expect, test } from 'vitest';
+import { LONGEST_WAIT_MS } from '../../../src/contract/operations/operation.ts';
 import { problemSchema } from '../../../src/contract/problem.ts';
 import { type Submission, submissionSchema } from '../../../src/contract/directive/submission.ts';
 import { startRedis } from '../../support/redis.ts';
@@ -24,6 +25,13 @@ async function accepted(response: Response): Promise<Submission> {
 
 const ADD = { type: 'tool_exec', tool_name: 'peer.add', arguments: { a: 2, b: 3 } };
 const WAIT = { type: 'tool_exec', tool_name: 'peer.wait', effect: 'read' };
+
+// A load balancer that keeps idle connections for the longest wait sends its next request on one: closed here first, that was a 502.
+test('an idle connection outlives the idle time of a proxy that lets the longest wait through', async () => {
+  const { headers } = await fetch(`${service.url}/healthz`);
+  const [, seconds] = /timeout=(\d+)/.exec(headers.get('keep-alive') ?? '') ?? [];
+  expect(Number(seconds) * 1_000).toBeGreaterThan(LONGEST_WAIT_MS);
+});
 
 describe('POST /v1/directives', () => {
   test('answers 202 with the URL of the request', async () => {
