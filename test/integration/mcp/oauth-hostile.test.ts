@@ -72,10 +72,14 @@ function resource(changes: object = {}): Answer {
   };
 }
 
-/** How a login at such a server ends. */
+/** How a login at such a server ends; `comesBack`: with the answer of the authorization server. */
 async function refusedLogin(
   given: Readonly<Record<string, Answer>>,
-  { issuer, withinMs = 5_000 }: { issuer?: string; withinMs?: number } = {},
+  {
+    issuer,
+    withinMs = 5_000,
+    comesBack = false,
+  }: { issuer?: string; withinMs?: number; comesBack?: boolean } = {},
 ): Promise<string> {
   answers = given;
   seen.length = 0;
@@ -94,10 +98,11 @@ async function refusedLogin(
     signal: AbortSignal.timeout(withinMs),
     now: Date.now,
   });
-  return begun.then(
-    ({ url }) => `begun at ${url.origin}`,
-    (error: unknown) => loginFailureOf(error, 'crm').what,
-  );
+  const ended = begun.then(async ({ url, state, finish }) => {
+    if (!comesBack) return `begun at ${url.origin}`;
+    return (await finish(new URLSearchParams({ code: 'c', state }))).accessToken;
+  });
+  return ended.catch((error: unknown) => loginFailureOf(error, 'crm').what);
 }
 
 test('sound metadata begin a login', async () => {
@@ -107,6 +112,24 @@ test('sound metadata begin a login', async () => {
 test('metadata without an end, and without an answer, end the login', async () => {
   expect(await refusedLogin({ [PRM]: { endless: true } })).toMatch(/more than 262144 bytes/);
   expect(await refusedLogin({ [PRM]: { silent: true } }, { withinMs: 300 })).toMatch(/^The login failed/);
+});
+
+test('tokens that no header can carry, that have no end or no form, end the login, and none of them is said', async () => {
+  const tokens = (access_token: string) => ({ body: JSON.stringify({ access_token, token_type: 'Bearer' }) });
+  const ends = async (answer: Answer, more: object = {}) =>
+    refusedLogin(
+      { [PRM]: resource(), [METADATA]: metadata(), '/token': answer },
+      { comesBack: true, ...more },
+    );
+  expect(await ends(tokens('sesame'))).toBe('sesame');
+  for (const token of ['sesame\nopen', 'sesame\u2028', ''])
+    expect(await ends(tokens(token))).toBe(
+      'The authorization server gave a token that no header can carry.',
+    );
+  expect(await ends({ endless: true })).toMatch(/more than 262144 bytes/);
+  expect(await ends({ silent: true }, { withinMs: 500 })).toMatch(/^The login failed/);
+  const inherited = { body: '{"__proto__":{"access_token":"sesame","token_type":"Bearer"}}' };
+  expect(await ends(inherited)).toMatch(/^(?!.*sesame).*$/);
 });
 
 test('metadata of another issuer end the login before the browser opens', async () => {
