@@ -8,6 +8,9 @@ import { expect, test } from 'vitest';
 import { AddressRefused, createAuthFetch, requireReachable } from '../../../src/mcp/oauth/auth-fetch.ts';
 import { beginLogin } from '../../../src/mcp/oauth/interactive-login.ts';
 import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
+import { logSdkWarnings } from '../../../src/mcp/sdk-warnings.ts';
+import { logOn } from '../../../src/platform/telemetry/log.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The channel on which `fetch` reports its connections. */
@@ -130,6 +133,28 @@ test('tokens that no header can carry, that have no end or no form, end the logi
   expect(await ends({ silent: true }, { withinMs: 500 })).toMatch(/^The login failed/);
   const inherited = { body: '{"__proto__":{"access_token":"sesame","token_type":"Bearer"}}' };
   expect(await ends(inherited)).toMatch(/^(?!.*sesame).*$/);
+});
+
+test('the reason of an authorization server reaches the log in no warning of the SDK', async () => {
+  const logged = Promise.withResolvers<string>();
+  const log = logOn({ write: logged.resolve }, { level: 'warn', isText: true, hasColours: false });
+  logSdkWarnings(log);
+  const refusal = { error: 'invalid_grant', error_description: 'the code sesame \u009b2J is used' };
+  const answer = { status: 400, body: JSON.stringify(refusal) };
+  const given = { [PRM]: resource(), [METADATA]: metadata(), '/token': answer };
+  expect(await refusedLogin(given, { comesBack: true })).toContain('invalid_grant');
+  expect(await logged.promise).toMatch(/the MCP SDK warns.*invalid_grant/);
+  expect(await logged.promise).not.toMatch(/sesame|\u009b/);
+});
+
+test('a server that warns without end writes a bounded number of lines', () => {
+  const lines: string[] = [];
+  const line = (fields: object, message: string): void =>
+    void lines.push(`${JSON.stringify(fields)} ${message}`);
+  logSdkWarnings({ ...SILENT, warn: line });
+  for (let count = 0; count < 1_000; count += 1) console.warn(`[mcp-sdk] excluding tool '${count}'`);
+  expect(lines.length).toBeLessThanOrEqual(20);
+  expect(lines.at(-1)).toContain('more warnings of this minute are left out');
 });
 
 test('metadata of another issuer end the login before the browser opens', async () => {
