@@ -16,8 +16,8 @@ let [minuteAt, lines] = [Number.NEGATIVE_INFINITY, 0];
 /** From now on the warnings of this process go to this logger. Other texts stay on the console. */
 export function logSdkWarnings(to: Logger): void {
   if (logger === null) {
-    const { warn } = console;
-    console.warn = (...given: unknown[]) => {
+    const { warn } = globalThis.console;
+    globalThis.console.warn = (...given: unknown[]) => {
       const [first] = given;
       if (typeof first === 'string' && first.startsWith(MARK)) log(format(...given).slice(MARK.length));
       else warn(...given);

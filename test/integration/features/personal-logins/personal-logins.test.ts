@@ -386,7 +386,8 @@ describe('a server that is called with the logins of its callers', () => {
     const codes = async () => (await peer.seen()).token.length;
     const before = await codes();
     const answers = await Promise.all(Array.from({ length: 8 }, async () => bob.browser.get(last)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(403)]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(7);
     await refused(bob.browser.get(last));
     // An authorization server may withdraw the tokens of a code that comes twice (RFC 6749, 4.1.2).
     expect((await codes()) - before).toBe(1);

@@ -427,7 +427,7 @@ describe('`adjutant policy`', () => {
       });
     const lines = [
       recorded('late', '2026-11-02T00:00:01Z'),
-      recorded('third', '2026-11-01T12:00:02Z', { decision: 'deny' }),
+      recorded('third', '2026-11-01T12:00:02Z', { decision: 'deny', rule: '\u001B[2J\u009B' }),
       recorded('denied', '2026-11-01T11:00:00Z', { decision: 'ask', made: false }),
       recorded('first', '2026-11-01T12:00:00Z'),
       recorded('second', '2026-11-01T12:00:01Z'),
@@ -445,6 +445,8 @@ describe('`adjutant policy`', () => {
       '5 calls, 0 decided differently\n',
     );
     const { out } = await adjutant('policy', 'explain', 'r/third', '--file', file, '--config', config);
+    // A file may come from others.
+    expect(out).not.toMatch(/\u001B|\u009B/);
     expect(out).toMatch(/now +deny +rule daily/);
     expect(out).toMatch(/read +counters\.paid +80/);
     const damaged = written('damaged.jsonl', `${lines[0]}\n{"request_id": 1}\n`);
