@@ -18,7 +18,7 @@ import {
 } from '../contract/tool/tool-question.ts';
 import { contentDigest } from '../store/request/content-digest.ts';
 import { ticketIn } from '../queue/flow/ticket.ts';
-import { decodeEnvelope, type Envelope, isSameCaller } from '../store/request/envelope.ts';
+import { type Actor, decodeEnvelope, type Envelope, isSameCaller } from '../store/request/envelope.ts';
 import type { Journal } from '../store/request/journal.ts';
 import type { AnswerVerdict } from '../store/request/questions.ts';
 import type { DirectiveRecord } from '../store/request/records.ts';
@@ -55,6 +55,8 @@ export interface AnswererParts {
   checkContent: CheckContent;
   /** The caller that answers, if it is known. Default: it is not. */
   caller?: (() => Spender | undefined) | undefined;
+  /** Whether a caller has told the run of a request what to do. */
+  hasSteered: (requestId: string, caller: Actor) => Promise<boolean>;
   /** Default: nothing is traced. */
   spans?: Spans;
 }
@@ -98,7 +100,7 @@ export function createAnswerer(parts: AnswererParts) {
     if (!directive || json === null) throw unknownInput(requestId, inputId);
     const envelope = decodeEnvelope(json);
     const { question, approver = 'any' } = (await openQuestion(place, directive)) ?? { question: null };
-    if (approver === 'other' && body.action === 'accept') requireOther(envelope, parts.caller?.());
+    if (approver === 'other' && body.action === 'accept') await requireOther(requestId, envelope);
     const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
     const { reason } = body;
     const said = reason === undefined ? {} : { reason };
@@ -122,6 +124,17 @@ export function createAnswerer(parts: AnswererParts) {
     if (verdict.kind === 'answered') reportAnswer(spans, begunAt, { ...envelope, inputId, answer: body });
     if (verdict.kind === 'answered' && verdict.open === 0) await wake(directive, envelope);
     return recorded;
+  }
+
+  /** A caller that is not known may be the submitter. One that has told the run what to call must not pass the call alone. */
+  async function requireOther(requestId: string, { spender, actsFor, agent }: Envelope): Promise<void> {
+    const by = parts.caller?.();
+    if (by === undefined) throw notOther('no caller is known here');
+    // @guard other-approver
+    if ([spender, actsFor].some((each) => each && isSameCaller(each, by)))
+      throw notOther('this caller has submitted it');
+    if (agent !== undefined && (await parts.hasSteered(requestId, by)))
+      throw notOther('this caller has told the run what to do');
   }
 
   /** null: it is not open, as the journal says next. */
@@ -158,13 +171,8 @@ export function createAnswerer(parts: AnswererParts) {
   return answer;
 }
 
-/** A caller that is not known may be the submitter. */
-function requireOther({ spender, actsFor }: Envelope, caller: Spender | undefined): void {
-  // @guard other-approver
-  const isKnown = caller !== undefined && ![spender, actsFor].some((by) => by && isSameCaller(by, caller));
-  if (isKnown) return;
-  const why = caller === undefined ? 'no caller is known here' : 'this caller has submitted it';
-  throw refusal(
+function notOther(why: string): DirectiveRefused {
+  return refusal(
     'forbidden',
     `The rule of the policy wants another approver of the call than its submitter, and ${why}. It may be denied.`,
   );

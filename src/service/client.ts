@@ -202,6 +202,7 @@ function answererOf(
     caller,
     spans,
     checkContent: answerChecks(schemas),
+    hasSteered: records.runs.hasSteered,
   });
 }
 
@@ -227,6 +228,7 @@ function runsOf(
     ...runAccess(store, { capacity, requestBytes, caller }),
     agents: store.catalog.agents,
     view: runView,
+    caller,
     spans,
     requireMemory: capacity.requireMemory,
     requestBytes,

@@ -117,7 +117,7 @@ test('metadata without an end, and without an answer, end the login', async () =
   expect(await refusedLogin({ [PRM]: { silent: true } }, { withinMs: 300 })).toMatch(/^The login failed/);
 });
 
-test('tokens that no header can carry, that have no end or no form, end the login, and none of them is said', async () => {
+test('tokens that no header can carry, that have no end or no form, end the login, and no error has one', async () => {
   const tokens = (access_token: string) => ({ body: JSON.stringify({ access_token, token_type: 'Bearer' }) });
   const ends = async (answer: Answer, more: object = {}) =>
     refusedLogin(
@@ -126,9 +126,7 @@ test('tokens that no header can carry, that have no end or no form, end the logi
     );
   expect(await ends(tokens('sesame'))).toBe('sesame');
   for (const token of ['sesame\nopen', 'sesame\u2028', ''])
-    expect(await ends(tokens(token))).toBe(
-      'The authorization server gave a token that no header can carry.',
-    );
+    expect(await ends(tokens(token))).toBe('The authorization server gave a token that no header can carry.');
   expect(await ends({ endless: true })).toMatch(/more than 262144 bytes/);
   expect(await ends({ silent: true }, { withinMs: 500 })).toMatch(/^The login failed/);
   const inherited = { body: '{"__proto__":{"access_token":"sesame","token_type":"Bearer"}}' };
@@ -309,7 +307,7 @@ test('a name without an address is a network fault, which advises no registratio
   expect(await refusedLogin(unnamed)).toMatch(/cannot be reached: getaddrinfo .*issuer\.invalid/);
 });
 
-test('a name that is not resolved holds nobody longer than the time limit', async () => {
+test('a name that is not resolved holds no caller longer than the time limit', async () => {
   const limit = new AbortController();
   const resolve = (): Promise<never> => {
     queueMicrotask(() => limit.abort(new Error('the time is over')));

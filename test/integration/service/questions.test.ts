@@ -305,6 +305,7 @@ test('a process that dies right after it recorded the answer leaves the rest to 
     gated: store.gated,
     requestBytes: 1_048_576,
     checkContent: async () => [],
+    hasSteered: async () => false,
   });
   await answer(call.request_id, 'c.1', { action: 'accept', content: { seats: 5 } });
   expect(await payloadOf(call)).toBe('{"window":true,"seats":5}');

@@ -1,9 +1,11 @@
 /** Rules that want another approver than the submitter, as deployments of GitHub that prevent self-review: each way to approve a call.
- *  It stands for point 4 of issue 38: the caller that has submitted a call must not pass its policy alone. */
+ *  Point 4 of issue 38: the caller that has submitted a call must not pass its policy alone. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
+import { ownId, scopedId } from '../../../../src/contract/access/tenant.ts';
+import { newTraceparent } from '../../../../src/platform/telemetry/traces/trace-context.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilHolds } from '../../../support/eventually.ts';
 import { openHost } from '../../../support/mcp-clients.ts';
@@ -11,6 +13,7 @@ import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { json, startProvider } from '../../../support/provider-server.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
+import { openStore } from '../../../support/store.ts';
 
 const ADMIN = randomBytes(32).toString('hex');
 const redis = useRedis();
@@ -49,9 +52,9 @@ describe('a rule that wants another approver', () => {
       const { key } = await access.create({ name, scopes });
       return { key, client: createHttpClient({ baseUrl: started.url, apiKey: key }) };
     };
-    const [own, other] = [await of('own'), await of('other')];
+    const [own, other, third] = [await of('own'), await of('other'), await of('third')];
     await untilHolds(async () => expect(JSON.stringify(await own.client.tools())).toContain('peer.echo'));
-    return Object.assign(started, { own, other });
+    return Object.assign(started, { own, other, third });
   });
   const directive = { type: 'tool_exec', tool_name: 'peer.echo', id: 'c', arguments: { text: 'two' } };
   const waiting = async (requestId: string): Promise<string> => {
@@ -157,4 +160,51 @@ describe('a rule that wants another approver', () => {
       expect(await ends(requestId, id)).toMatchObject({ result: { ok: true } });
     }
   });
+
+  // One caller alone would say what is called, and pass it.
+  test.each(['input', 'arguments'] as const)(
+    'counts as a submitter the caller that gives the run of another one its %s',
+    async (way) => {
+      const { own, other, third } = keyed;
+      const overrides = way === 'arguments' ? { approvals: { 'peer.echo': 'ask' } } : {};
+      const { request_id: run } = await own.client.runs.start({
+        agent: 'clerk',
+        query: 'two',
+        overrides,
+      } as never);
+      if (way === 'input') await other.client.runs.input(run, { content: 'and this' } as never);
+      else {
+        const asked = await waiting(run);
+        await other.client.runs.decide(run, asked, { ...approve, arguments: { text: 'mine' } });
+      }
+      const policyAsks = async () =>
+        (await own.client.request(run))?.directives.find(({ status }) => status === 'waiting')?.id ?? '';
+      await eventually(policyAsks).not.toBe('');
+      const id = await policyAsks();
+      const STEERED = 'this caller has told the run what to do';
+      await expect(other.client.runs.decide(run, id, approve)).rejects.toThrow(STEERED);
+      await third.client.runs.decide(run, id, approve);
+      expect(await ends(run, id)).toMatchObject({ result: { ok: true } });
+    },
+  );
+});
+
+test('a caller that has told a run what to do has told its child runs so, and no run that does not exist', async () => {
+  await using open = await openStore(redis.url);
+  const { runs } = open.store.records;
+  const [top, below] = [scopedId('acme', randomUUID()), scopedId('acme', randomUUID())];
+  const common = { digest: 'd', agent: 'a', traceparent: newTraceparent() };
+  await runs.start({ ...common, requestId: top, spec: JSON.stringify({ parent: null }) });
+  const parent = { request_id: ownId(top), tag: 't', depth: 1 };
+  await runs.start({ ...common, requestId: below, spec: JSON.stringify({ parent }) });
+  const issuer = 'https://issuer.example';
+  await runs.noteSteering(top, { key: 'oidc:ada', issuer });
+  await runs.noteSteering('none', { key: 'k' });
+  const seen = [
+    await runs.hasSteered(below, { key: 'jwt:ada', issuer }),
+    await runs.hasSteered(below, { key: 'oidc:bob', issuer }),
+    await runs.hasSteered(below, { key: 'ada' }),
+    await runs.hasSteered('none', { key: 'k' }),
+  ];
+  expect(seen).toEqual([true, false, false, false]);
 });

@@ -1,5 +1,5 @@
 /** Rules of an operator about calls, through the whole service.
- *  It stands for point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
+ *  Point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

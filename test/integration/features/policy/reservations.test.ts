@@ -1,5 +1,5 @@
 /** Reservations of counted calls, and decisions as they are written down: repeated, lost, late, and killed at each write.
- *  It stands for point 4 of issue 38: counted once, decided once. */
+ *  Point 4 of issue 38: counted once, decided once. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
