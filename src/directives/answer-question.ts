@@ -130,7 +130,7 @@ export function createAnswerer(parts: AnswererParts) {
   async function requireOther(requestId: string, { spender, actsFor, agent }: Envelope): Promise<void> {
     const by = parts.caller?.();
     if (by === undefined) throw notOther('no caller is known here');
-    // @guard other-approver
+    // @guard other-approver +1
     if ([spender, actsFor].some((each) => each && isSameCaller(each, by)))
       throw notOther('this caller has submitted it');
     if (agent !== undefined && (await parts.hasSteered(requestId, by)))

@@ -183,7 +183,7 @@ export function createLoginPages(parts: LoginParts) {
     // @guard same-account
     if (!isSame || !isOfServer || person.account !== begun.account)
       return answer(reply, endPage('Login refused', NOT_BEGUN), 403);
-    // @guard code-once
+    // @guard code-once +1
     if (!(await records.remove('begun', state)))
       return answer(reply, endPage('Login refused', NOT_BEGUN), 403);
     const { account } = person;
