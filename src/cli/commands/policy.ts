@@ -290,5 +290,5 @@ async function replayAll(
         );
       }
     });
-  return replayCalls(calls, { operators, tenants, aliases: config.models });
+  return replayCalls(calls, { operators, tenants, aliases: config.models }, place.interrupt);
 }

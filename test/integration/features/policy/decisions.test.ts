@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
+import { type RecordedCall, replayCalls } from '../../../../src/features/policy/replay.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
@@ -453,5 +454,32 @@ describe('`adjutant policy`', () => {
     const refused = await adjutant('policy', 'test', damaged, '--config', config);
     expect(refused.code).toBe(1);
     expect(refused.out).toContain('damaged.jsonl:2 is no recorded call');
+  });
+
+  // Rules of a tenant may be slow: Ctrl-C has to be seen between two decisions.
+  test('ends at an interrupt before all calls are decided', async () => {
+    const of = (count: number): RecordedCall => ({
+      request_id: 'r',
+      id: `c${count}`,
+      at: '2026-11-01T12:00:00Z',
+      lane: 'tool.pay',
+      decision: 'allow',
+      rule: null,
+      tenant: 'default',
+      caller: '',
+      agent: '',
+      made: true,
+      directive: { type: 'tool_exec', tool_name: 'pay.refund', arguments: {} },
+    });
+    const calls = Array.from({ length: 2_000 }, (_, count) => of(count));
+    const operators = { rules: [], counters: [], default: 'allow' } as const;
+    const interrupt = new AbortController();
+    const replayed = replayCalls(
+      calls,
+      { operators, tenants: new Map(), aliases: new Map() },
+      interrupt.signal,
+    );
+    setImmediate(() => interrupt.abort(new Error('interrupted')));
+    await expect(replayed).rejects.toThrow('interrupted');
   });
 });
