@@ -33,5 +33,8 @@ function log(text: string): void {
   if (lines > MOST_IN_MINUTE) return;
   const warning = text.replace(CAUSE, '');
   const isLast = lines === MOST_IN_MINUTE;
-  logger?.warn({ warning }, `the MCP SDK warns${isLast ? '; more warnings of this minute are left out' : ''}`);
+  logger?.warn(
+    { warning },
+    `the MCP SDK warns${isLast ? '; more warnings of this minute are left out' : ''}`,
+  );
 }
