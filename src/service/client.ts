@@ -202,7 +202,6 @@ function answererOf(
     caller,
     spans,
     checkContent: answerChecks(schemas),
-    hasSteered: records.runs.hasSteered,
   });
 }
 

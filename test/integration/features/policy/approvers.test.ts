@@ -21,9 +21,14 @@ const redis = useRedis();
 /** Has its tool called once. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
-    const called = { name: 'peer_echo', arguments: '{"text":"two"}' };
+    const text = JSON.stringify(request.body);
+    const results = text.split('"role":"tool"').length - 1;
+    const asks = text.includes('book first') && results === 0;
+    const isDone = results > (text.includes('book first') ? 1 : 0);
+    const called = asks
+      ? { name: 'asking_book', arguments: '{}' }
+      : { name: 'peer_echo', arguments: '{"text":"two"}' };
     const tool_calls = [{ id: 'c', type: 'function', function: called }];
-    const isDone = JSON.stringify(request.body).includes('"role":"tool"');
     const message = isDone ? { content: 'done' } : { content: null, tool_calls };
     const choices = [{ index: 0, finish_reason: isDone ? 'stop' : 'tool_calls', message }];
     return json(200, { id: 'a', object: 'chat.completion', choices })(response, request, index);
@@ -36,11 +41,14 @@ describe('a rule that wants another approver', () => {
       redisUrl: redis.url,
       environment: { ADJUTANT_ADMIN_KEY: ADMIN },
       config: {
-        mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+        mcpServers: {
+          peer: ownServerEntry('legacy-peer.ts'),
+          asking: { ...ownServerEntry('asking-peer.ts', {}), questions: true },
+        },
         providers: {
           main: { type: 'openai-compatible', base_url: `${provider.url}/v1`, models: { open: {} } },
         },
-        agents: { clerk: { model: 'main:open', tools: ['peer.echo'], stream: false } },
+        agents: { clerk: { model: 'main:open', tools: ['peer.echo', 'asking.book'], stream: false } },
         policy: {
           rules: [{ name: 'two', when: 'tool == "peer.echo"', decision: 'ask', approver: 'other' }],
         },
@@ -53,7 +61,11 @@ describe('a rule that wants another approver', () => {
       return { key, client: createHttpClient({ baseUrl: started.url, apiKey: key }) };
     };
     const [own, other, third] = [await of('own'), await of('other'), await of('third')];
-    await untilHolds(async () => expect(JSON.stringify(await own.client.tools())).toContain('peer.echo'));
+    await untilHolds(async () =>
+      expect(JSON.stringify(await own.client.tools())).toMatch(
+        /peer.echo.*asking.book|asking.book.*peer.echo/s,
+      ),
+    );
     return Object.assign(started, { own, other, third });
   });
   const directive = { type: 'tool_exec', tool_name: 'peer.echo', id: 'c', arguments: { text: 'two' } };
@@ -162,23 +174,30 @@ describe('a rule that wants another approver', () => {
   });
 
   // One caller alone would say what is called, and pass it.
-  test.each(['input', 'arguments'] as const)(
+  test.each(['input', 'arguments', 'answer'] as const)(
     'counts as a submitter the caller that gives the run of another one its %s',
     async (way) => {
       const { own, other, third } = keyed;
       const overrides = way === 'arguments' ? { approvals: { 'peer.echo': 'ask' } } : {};
       const { request_id: run } = await own.client.runs.start({
         agent: 'clerk',
-        query: 'two',
+        query: way === 'answer' ? 'book first' : 'two',
         overrides,
       } as never);
       if (way === 'input') await other.client.runs.input(run, { content: 'and this' } as never);
-      else {
+      else if (way === 'arguments') {
         const asked = await waiting(run);
         await other.client.runs.decide(run, asked, { ...approve, arguments: { text: 'mine' } });
+      } else {
+        const question = async () =>
+          (await own.client.request(run))?.directives.flatMap(({ inputs = [] }) => inputs)[0]?.input_id ?? '';
+        await eventually(question).not.toBe('');
+        await other.client.answer(run, await question(), { action: 'accept', content: { seats: 2 } });
       }
       const policyAsks = async () =>
-        (await own.client.request(run))?.directives.find(({ status }) => status === 'waiting')?.id ?? '';
+        (await own.client.request(run))?.directives.find(
+          ({ status, lane }) => status === 'waiting' && lane === 'tool.peer',
+        )?.id ?? '';
       await eventually(policyAsks).not.toBe('');
       const id = await policyAsks();
       const STEERED = 'this caller has told the run what to do';
