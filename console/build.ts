@@ -34,7 +34,7 @@ function replace(folder: string, target: string): void {
   }
 }
 
-/** Those of fonts too, which are no modules. */
+/** Writes the licences of everything that the pages hold, also of fonts, which are no modules. */
 const withLicenses: Plugin = {
   name: 'with-licenses',
   generateBundle(_, files) {

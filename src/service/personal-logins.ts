@@ -140,7 +140,8 @@ export function personalPagesOf(
     const before = await connection.get(place);
     // First what ends, so that a death between repeats it.
     if (before !== null && before !== seal) await forget({ tenant: DEFAULT_TENANT, id: ENVIRONMENT_KEY });
-    if (before !== seal) await connection.set(place, seal);
+    // A Redis that is full keeps no API from its start; the next one repeats it.
+    if (before !== seal) await connection.set(place, seal).catch(onError);
   }
 
   return {

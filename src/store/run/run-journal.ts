@@ -271,12 +271,12 @@ export function createRunJournal(options: RunJournalOptions) {
     return resumeVerdict(await run('run-resume', ofAll, args));
   }
 
-  /** null when there is no such run. */
-  /** A caller tells the run what to do. Before it does, so that no death between leaves it out. */
+  /** Notes that the caller is about to tell the run what to do: before it does, so that no death between leaves it out. */
   async function noteSteering(requestId: string, caller: Actor): Promise<void> {
     await run('run-steer', keys.request(requestId), [callerDigest(caller)]);
   }
 
+  /** null when there is no such run. */
   async function head(requestId: string): Promise<RunHead | null> {
     const [state] = keys.request(requestId);
     return runHead(requestId, await connection.hmget(state, ...HEAD_FIELDS));
