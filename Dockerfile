@@ -47,7 +47,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies /app/demo ./demo
 COPY --from=build /app/dist ./dist
-COPY package.json adjutant.json ./
+COPY package.json adjutant.json LICENSE ./
 COPY scripts/*.mjs ./scripts/
 COPY schemas ./schemas
 COPY examples ./examples

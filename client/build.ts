@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { ts } from '@ts-morph/common';
 import { parseSync } from 'oxc-parser';
 import { rolldown } from 'rolldown';
+import { LICENSES, licensesOf } from '../scripts/licenses.ts';
 import { bundleTypes } from './types.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -98,6 +99,12 @@ async function bundleCode(): Promise<void> {
   const options = { entryFileNames: '[name].js', chunkFileNames: 'shared.js', minify: true } as const;
   const { output } = await bundle.write({ dir: TARGET, format: 'esm', ...options });
   await bundle.close();
+  const used = output.flatMap((file) =>
+    file.type === 'chunk'
+      ? Object.entries(file.modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))
+      : [],
+  );
+  writeFileSync(join(TARGET, LICENSES), licensesOf(used));
   const files = new Set(output.map(({ fileName }) => fileName));
   const foreign = output.flatMap((file) =>
     file.type === 'chunk' ? [...file.imports, ...file.dynamicImports].filter((name) => !files.has(name)) : [],

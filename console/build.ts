@@ -3,7 +3,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { build } from 'vite';
+import { build, type Plugin } from 'vite';
+import { LICENSES, licensesOf } from '../scripts/licenses.ts';
 
 const SOURCES = import.meta.dirname;
 const TARGET = resolve(import.meta.dirname, '../dist/console');
@@ -33,6 +34,18 @@ function replace(folder: string, target: string): void {
   }
 }
 
+/** Writes the licences of everything that the pages hold, also of fonts, which are no modules. */
+const withLicenses: Plugin = {
+  name: 'with-licenses',
+  generateBundle(_, files) {
+    const assets = Object.values(files).flatMap((file) =>
+      file.type === 'asset' ? file.originalFileNames.map((name) => resolve(SOURCES, name)) : [],
+    );
+    const source = licensesOf([...this.getModuleIds(), ...assets]);
+    this.emitFile({ type: 'asset', fileName: LICENSES, source });
+  },
+};
+
 async function bundle(folder: string): Promise<void> {
   // Vite builds for development where a test runner has set another one.
   process.env['NODE_ENV'] = 'production';
@@ -42,7 +55,7 @@ async function bundle(folder: string): Promise<void> {
     base: '/console/',
     publicDir: 'public',
     logLevel: 'error',
-    plugins: [react()],
+    plugins: [react(), withLicenses],
     build: {
       outDir: folder,
       emptyOutDir: true,

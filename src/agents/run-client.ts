@@ -6,6 +6,7 @@ import type { AgentListing } from '../contract/run/agent-listing.ts';
 import { refusedAt } from '../contract/json/field-error.ts';
 import { readBody } from '../contract/json/read-input.ts';
 import type { StartOptions } from '../contract/directive/directive-client.ts';
+import type { Spender } from '../contract/model/budget.ts';
 import { onceOf } from '../contract/directive/once.ts';
 import { encodedIn, ENCRYPTED, encryptedNote } from '../contract/encrypted/encrypted.ts';
 import { isObject } from '../contract/json/json-object.ts';
@@ -67,6 +68,8 @@ export interface RunClientParts {
   archived?: FindArchived | undefined;
   /** Default: all tenants have the same. */
   limitsOf?: LimitsOfTenant;
+  /** The caller, if it is known. Default: it is not. */
+  caller?: (() => Spender | undefined) | undefined;
   /** Default: nothing is traced. */
   spans?: Spans;
 }
@@ -95,6 +98,11 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     return started.run;
   }
 
+  async function steered(requestId: string): Promise<void> {
+    const by = parts.caller?.();
+    if (by !== undefined) await whileAvailable(() => runs.noteSteering(requestId, by));
+  }
+
   async function input(requestId: string, body: unknown): Promise<AcceptedInput> {
     const { input_id = newIdentifier(), content, source } = readBody(runInputBodySchema, body);
     const encoded = encodedIn(content);
@@ -112,6 +120,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       signal: { type: 'ai.request.input', data: { ...data, ...form } },
     };
     await parts.requireMemory(requestId);
+    await steered(requestId);
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
       request_id: ownId(requestId),
@@ -130,16 +139,18 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     again,
     fork,
     async resume(requestId, body, options) {
-      return resume(requestId, readBody(resumeRunBodySchema, body ?? {}), options).catch(
-        async (error: unknown) => {
-          const isUnknown = error instanceof DirectiveRefused && error.problem.code === 'not_found';
-          const isArchived = isUnknown && ((await parts.archived?.(requestId)) ?? null) !== null;
-          throw isArchived ? archivedRun(requestId) : error;
-        },
-      );
+      const read = readBody(resumeRunBodySchema, body ?? {});
+      await steered(requestId);
+      return resume(requestId, read, options).catch(async (error: unknown) => {
+        const isUnknown = error instanceof DirectiveRefused && error.problem.code === 'not_found';
+        const isArchived = isUnknown && ((await parts.archived?.(requestId)) ?? null) !== null;
+        throw isArchived ? archivedRun(requestId) : error;
+      });
     },
     async decide(requestId, callId, body) {
-      return decide(requestId, callId, readBody(approvalDecisionBodySchema, body));
+      const decision = readBody(approvalDecisionBodySchema, body);
+      if (decision.arguments !== undefined) await steered(requestId);
+      return decide(requestId, callId, decision);
     },
     async view(requestId) {
       const run = await store.read(requestId, NO_SIGNALS);

@@ -58,7 +58,7 @@ const ruleSchema = z
     }),
     approver: z.enum(['any', 'other']).default('any').register(notes, {
       description:
-        'Who may approve a call about which the rule asks: `other` is [any caller but its submitter](policy.md).',
+        'Who may approve a call about which the rule asks: `other` is [a caller without a part in it](policy.md).',
     }),
     ask_ms: z
       .int()

@@ -20,7 +20,8 @@ import { contentDigest } from '../store/request/content-digest.ts';
 import { ticketIn } from '../queue/flow/ticket.ts';
 import { decodeEnvelope, type Envelope, isSameCaller } from '../store/request/envelope.ts';
 import type { Journal } from '../store/request/journal.ts';
-import type { AnswerVerdict } from '../store/request/questions.ts';
+import { type AnswerVerdict, isOwn } from '../store/request/questions.ts';
+import type { RunJournal } from '../store/run/run-journal.ts';
 import type { DirectiveRecord } from '../store/request/records.ts';
 import { draftSignal } from '../store/log/signal-draft.ts';
 import type { SweepIndex } from '../store/index/sweep-index.ts';
@@ -55,6 +56,8 @@ export interface AnswererParts {
   checkContent: CheckContent;
   /** The caller that answers, if it is known. Default: it is not. */
   caller?: (() => Spender | undefined) | undefined;
+  /** Callers that have told the run of a request what to do. */
+  runs: Pick<RunJournal, 'noteSteering' | 'hasSteered'>;
   /** Default: nothing is traced. */
   spans?: Spans;
 }
@@ -97,8 +100,10 @@ export function createAnswerer(parts: AnswererParts) {
     ]);
     if (!directive || json === null) throw unknownInput(requestId, inputId);
     const envelope = decodeEnvelope(json);
-    const { question, approver = 'any' } = (await openQuestion(place, directive)) ?? { question: null };
-    if (approver === 'other' && body.action === 'accept') requireOther(envelope, parts.caller?.());
+    const open = await openQuestion(place, directive);
+    const { question, approver, isOfTool } = open ?? { question: null, approver: 'any', isOfTool: false };
+    if (approver === 'other' && body.action === 'accept') await requireOther(requestId, envelope);
+    if (isOfTool) await noteSteering(requestId, envelope);
     const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
     const { reason } = body;
     const said = reason === undefined ? {} : { reason };
@@ -124,12 +129,30 @@ export function createAnswerer(parts: AnswererParts) {
     return recorded;
   }
 
+  /** A run goes on with what its tool was answered. */
+  async function noteSteering(requestId: string, { agent }: Envelope): Promise<void> {
+    const by = parts.caller?.();
+    if (agent !== undefined && by !== undefined) await parts.runs.noteSteering(requestId, by);
+  }
+
+  /** A caller that is not known may be the submitter. One that has told the run what to call must not pass the call alone. */
+  async function requireOther(requestId: string, { spender, actsFor, agent }: Envelope): Promise<void> {
+    const by = parts.caller?.();
+    if (by === undefined) throw notOther('no caller is known here');
+    // @guard other-approver +1
+    if ([spender, actsFor].some((each) => each && isSameCaller(each, by)))
+      throw notOther('this caller has submitted it');
+    if (agent !== undefined && (await parts.runs.hasSteered(requestId, by)))
+      throw notOther('this caller has told the run what to do');
+  }
+
   /** null: it is not open, as the journal says next. */
   async function openQuestion({ requestId, id, number }: Place, { asked }: DirectiveRecord) {
     if (asked === null || number < asked.first || number >= asked.first + asked.count) return null;
     const round = await journal.questions.round(requestId, id);
     const question = round?.questions[number - asked.first]?.question;
-    return question === undefined ? null : { question, approver: round?.approver };
+    if (round === null || question === undefined) return null;
+    return { question, approver: round.approver ?? 'any', isOfTool: !isOwn(round) };
   }
 
   async function contentFor(question: ToolQuestion, { action, content }: InputAnswerBody, tenant: string) {
@@ -158,13 +181,8 @@ export function createAnswerer(parts: AnswererParts) {
   return answer;
 }
 
-/** A caller that is not known may be the submitter. */
-function requireOther({ spender, actsFor }: Envelope, caller: Spender | undefined): void {
-  // @guard other-approver
-  const isKnown = caller !== undefined && ![spender, actsFor].some((by) => by && isSameCaller(by, caller));
-  if (isKnown) return;
-  const why = caller === undefined ? 'no caller is known here' : 'this caller has submitted it';
-  throw refusal(
+function notOther(why: string): DirectiveRefused {
+  return refusal(
     'forbidden',
     `The rule of the policy wants another approver of the call than its submitter, and ${why}. It may be denied.`,
   );

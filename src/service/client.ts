@@ -227,6 +227,7 @@ function runsOf(
     ...runAccess(store, { capacity, requestBytes, caller }),
     agents: store.catalog.agents,
     view: runView,
+    caller,
     spans,
     requireMemory: capacity.requireMemory,
     requestBytes,

@@ -14,9 +14,12 @@ import { createWaitingCalls } from '../features/personal-logins/waiting.ts';
 import { createLoginWaker } from '../features/personal-logins/waker.ts';
 import type { AccessKey } from '../contract/access/access.ts';
 import type { PersonalLoginClient } from '../contract/access/personal-login.ts';
+import { ENVIRONMENT_KEY } from '../http/access/gate.ts';
 import { createKeyRecords } from '../http/access/key-records.ts';
+import { digestOf } from '../http/access/key-text.ts';
 import { currentCaller } from '../http/access/caller.ts';
 import { PERSON_MARK, TOKEN_MARK } from '../http/access/principal.ts';
+import { DEFAULT_TENANT } from '../contract/access/tenant.ts';
 import type { ClientOf } from '../http/access/callers-client.ts';
 import type { ApiFeature } from '../http/api.ts';
 import type { LoginDoor } from '../http/routes/oidc.ts';
@@ -122,16 +125,37 @@ export function personalPagesOf(
     onStored: async (place) => waker.wake(place).catch(onError),
   });
   const own = createOwnLogins({ logins, publicUrl: rules.public_url, audit, caller: currentCaller });
+
+  async function forget({ tenant, id }: Pick<AccessKey, 'id' | 'tenant'>): Promise<void> {
+    const store = logins?.storeOf(accountOf(tenant, { key: id }));
+    const servers = [...(logins?.servers.keys() ?? [])];
+    await Promise.all(servers.map(async (server) => store?.remove(server)));
+  }
+
+  /** Another key of the environment is another caller: it does not get the logins of the one before. */
+  async function endReplaced(): Promise<void> {
+    if (config.adminKey === null) return;
+    const seal = digestOf(`logins:${digestOf(config.adminKey)}`);
+    const place = `${keys.personalLogins}environment`;
+    const before = await connection.get(place);
+    // First what ends, so that a death between repeats it.
+    if (before !== null && before !== seal) await forget({ tenant: DEFAULT_TENANT, id: ENVIRONMENT_KEY });
+    // A Redis that is full keeps no API from its start; the next one repeats it.
+    if (before !== seal) await connection.set(place, seal).catch(onError);
+  }
+
   return {
     feature: loginRoutes(pages),
-    waking: waker,
+    waking: {
+      ...waker,
+      async start() {
+        await endReplaced();
+        await waker.start();
+      },
+    },
     own,
     forLogin: pages.fromIssuer,
-    async forgetKey({ tenant, id }) {
-      const store = logins.storeOf(accountOf(tenant, { key: id }));
-      const removals = [...logins.servers.keys()].map(async (server) => store.remove(server));
-      // The key is revoked all the same: no call uses its logins any more.
-      await Promise.all(removals).catch(onError);
-    },
+    // The key is revoked all the same: no call uses its logins any more.
+    forgetKey: async (key) => forget(key).catch(onError),
   };
 }

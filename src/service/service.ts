@@ -11,6 +11,7 @@ import { createCore } from '../agents/core/core.ts';
 import type { Engine } from '../agents/turn/engine.ts';
 import { emitRequestError, emitToolError, emitToolResult } from '../worker/executors/emit.ts';
 import { createRegistry, type Registry } from '../worker/executors/registry.ts';
+import { logSdkWarnings } from '../mcp/sdk-warnings.ts';
 import { type Modules, NO_MODULES } from '../agents/modules/modules.ts';
 import { type Deadline, deadlineIn, type Startable, startAll, stopAll } from '../platform/lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
@@ -160,6 +161,7 @@ function sharedBy(config: Config, roles: Roles, { modules = NO_MODULES, onEnd }:
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const secrets = secretsOf(config);
   const logger = openLog({ level: config.logLevel, format: config.logFormat, secrets });
+  logSdkWarnings(logger);
   const processId = processName();
   const observation = createObservation({ config, roles, modules, processId, logger, secrets });
   const underWay: UnderWay = new Map();

@@ -101,6 +101,7 @@ export type ScriptName =
   | 'run-read'
   | 'run-resume'
   | 'run-start'
+  | 'run-steer'
   | 'runtime-put'
   | 'runtime-remove'
   | 'sampling-reserve'

@@ -244,6 +244,7 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'caller-counts': '',
     'only-administrators': '',
     'key-counts': 'return true;',
+    'code-once': "await records.remove('begun', state);",
     'login-answers-login': '',
     'redrive-acts-for': '',
   },
@@ -253,7 +254,8 @@ export const NOTICED_BY_TESTS: Readonly<Record<string, Mutations>> = {
     'policy-cheaper': 'const ruling = await decideCall({ rules, counters }, call, memberOf(claim));',
   },
   'test/integration/features/policy/approvers.test.ts': {
-    'other-approver': 'const isKnown = true;',
+    'other-approver': '',
+    'other-approver-steered': '',
   },
   'test/integration/features/policy/reservations.test.ts': {
     'login-approves-nothing': 'return false;',

@@ -117,6 +117,27 @@ test('the service comes without source maps and demonstrations, and both package
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MOST_BYTES.unpacked);
 });
 
+test('bundled code and fonts of others come with their licences', () => {
+  const held = {
+    'adjutant/dist/console': [
+      'react',
+      'react-dom',
+      '@base-ui/react',
+      '@tanstack/query-core',
+      '@fontsource-variable/inter',
+    ],
+    '@adjutant/client/dist': ['eventsource-parser', 'uuid'],
+  };
+  for (const [folder, names] of Object.entries(held)) {
+    const text = readFileSync(join(project, 'node_modules', folder, 'LICENSES'), 'utf8');
+    const listed = [...text.matchAll(/^(?<name>\S+) \d\S* \((?:MIT|OFL-1\.1)\)$/gm)].map(
+      ({ groups }) => groups?.['name'],
+    );
+    expect(listed).toEqual(expect.arrayContaining(names));
+    expect(text.match(/^.*Copyright/gim)?.length).toBeGreaterThanOrEqual(listed.length);
+  }
+});
+
 test('@adjutant/client is for browsers and Node alike, without a dependency or an import of another module', () => {
   const client = join(project, 'node_modules/@adjutant/client');
   const read = (name: string): string => readFileSync(join(client, name), 'utf8');

@@ -163,7 +163,7 @@ async function explain(place: LocalInvocation, name: Name, options: ExplainOptio
   }
   const { decision, rule, reason, failed } = found.ruling;
   terminal.rows([
-    ['recorded', own.decision, own.rule === null ? 'default' : `rule ${own.rule}`],
+    ['recorded', own.decision, own.rule === null ? 'default' : oneLine(`rule ${own.rule}`)],
     [
       file === undefined ? 'now, by its request alone' : 'now',
       decision,
@@ -290,5 +290,5 @@ async function replayAll(
         );
       }
     });
-  return replayCalls(calls, { operators, tenants, aliases: config.models });
+  return replayCalls(calls, { operators, tenants, aliases: config.models }, place.interrupt);
 }

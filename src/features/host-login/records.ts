@@ -40,7 +40,8 @@ export interface HostRecords {
   keepClient(clientId: string, untilAt: number): Promise<void>;
   put(kind: string, id: string, value: string, lastsMs: number): Promise<void>;
   get(kind: string, id: string): Promise<string | null>;
-  remove(kind: string, id: string): Promise<void>;
+  /** false: it was not there any more. Of several calls one gets true. */
+  remove(kind: string, id: string): Promise<boolean>;
 }
 
 /** The reason why a code or token may not be used now, for the error that the library answers. */
@@ -170,9 +171,7 @@ export function createHostRecords(
       await connection.set(keyOf(kind, id), value, 'PX', lastsMs);
     },
     get: async (kind, id) => connection.get(keyOf(kind, id)),
-    async remove(kind, id) {
-      await connection.unlink(keyOf(kind, id));
-    },
+    remove: async (kind, id) => (await connection.unlink(keyOf(kind, id))) === 1,
   };
 }
 

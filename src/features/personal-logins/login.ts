@@ -183,8 +183,9 @@ export function createLoginPages(parts: LoginParts) {
     // @guard same-account
     if (!isSame || !isOfServer || person.account !== begun.account)
       return answer(reply, endPage('Login refused', NOT_BEGUN), 403);
-    // A code is used once.
-    await records.remove('begun', state);
+    // @guard code-once +1
+    if (!(await records.remove('begun', state)))
+      return answer(reply, endPage('Login refused', NOT_BEGUN), 403);
     const { account } = person;
     const { name, transport } = server;
     const signal = AbortSignal.timeout(ANSWER_MS);

@@ -10,8 +10,8 @@ export interface WaitingCall {
 
 export interface WaitingCalls {
   add(place: LoginPlace, call: WaitingCall): Promise<void>;
-  /** Some of those of a place; the others follow once these are removed. */
-  of(place: LoginPlace): Promise<WaitingCall[]>;
+  /** Some of those of a place, at most `most`; the others follow once these are removed. Default: 100. */
+  of(place: LoginPlace, most?: number): Promise<WaitingCall[]>;
   remove(place: LoginPlace, call: WaitingCall): Promise<void>;
   /** Some of the places, others each time, until all were named. */
   somePlaces(): Promise<LoginPlace[]>;
@@ -32,8 +32,8 @@ export function createWaitingCalls(connection: RedisConnection, prefix: string):
       await connection.sadd(keyOf(place), memberOf(call));
       await connection.sadd(places, nameOf(place));
     },
-    async of(place) {
-      const members = await connection.srandmember(keyOf(place), AT_ONCE);
+    async of(place, most = AT_ONCE) {
+      const members = await connection.srandmember(keyOf(place), most);
       return members.map((member) => {
         const [requestId, id] = JSON.parse(member) as [string, string];
         return { requestId, id };

@@ -26,6 +26,8 @@ export interface WakerOptions {
 
 const LOOK_EVERY_MS = 2_000;
 const LONGEST_STOP_MS = 1_000;
+/** Calls of a place without a login that are read in one pass, to forget those that have ended: each API does so every two seconds. */
+const FEW = 3;
 
 export interface LoginWaker extends Startable {
   /** Continues the calls of a place, if its login can be used or its caller counts no longer. */
@@ -37,7 +39,7 @@ export function createLoginWaker({ logins, waiting, journal, answer, onError }: 
     const goesOn = (await logins.read(place)) !== null || (await isLeft(place));
     for (let isFurther = true; isFurther;) {
       isFurther = false;
-      for (const call of await waiting.of(place)) {
+      for (const call of await waiting.of(place, goesOn ? undefined : FEW)) {
         if (!(await isOver(call, goesOn))) continue;
         await waiting.remove(place, call);
         isFurther = true;
@@ -47,7 +49,7 @@ export function createLoginWaker({ logins, waiting, journal, answer, onError }: 
 
   /** Whether the caller of the place counts no longer: its calls go on, and end without a login. */
   async function isLeft(place: LoginPlace): Promise<boolean> {
-    const [call] = await waiting.of(place);
+    const [call] = await waiting.of(place, 1);
     const json = call === undefined ? null : await journal.envelope(call.requestId, call.id);
     const actor = json === null ? null : actorOf(decodeEnvelope(json));
     if (call === undefined || actor === null) return false;

@@ -73,17 +73,19 @@ export function createCallPolicy({ connection, keys, journal, rulesOf, onError }
     ...[claimed, asked]: Parameters<CallRules['ruleSampled']>
   ): Promise<Ruling | null> {
     const { claim } = claimed;
-    const { models, number, isCheaper } = asked;
+    const { models, number, cheaper } = asked;
     const rules = unattended(await rulesOf(tenantOf(claim.requestId)));
     const call: RuledCall = { ...callOfClaim(claimed), kind: 'llm_generate', tool: '', args: {}, models };
     // No id of a directive has this character.
     const name = `~${claim.fence}.${number}`;
-    const ruling = isCheaper
-      ? await decideModels({ rules, counters }, call, models)
-      : await decideCall({ rules, counters }, call, memberOf(claim) + name);
+    const ruling =
+      cheaper === null
+        ? await decideCall({ rules, counters }, call, memberOf(claim) + name)
+        : await decideModels({ rules, counters }, call, cheaper);
     if (isUnruled(ruling)) return ruling;
-    const kept = name + (isCheaper ? '.cheaper' : '');
-    return noted(claimed, ruling, { isSilent: false, models, field: 'policy_sampled', kept });
+    const kept = name + (cheaper === null ? '' : '.cheaper');
+    const note = { isSilent: false, models: cheaper ?? models, field: 'policy_sampled', kept };
+    return noted(claimed, ruling, note);
   }
 
   async function noted(

@@ -1,6 +1,7 @@
 // Recorded calls, and their replay against rules: in the order and at the times of the record, with counters that begin at zero.
 // Never asks a service, nor takes a line that is malformed for a call.
 import { readFileSync, statSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod';
 import { DEFAULT_TENANT } from '../../contract/access/tenant.ts';
 import type { DirectiveClient } from '../../contract/directive/directive-client.ts';
@@ -99,9 +100,14 @@ export interface ReplayedRules {
   readonly aliases: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Rules of a tenant may take 50 ms for a decision: an interrupt waits for so many decisions at most. */
+const REST_EVERY = 20;
+
+/** Rejects with the reason of `signal`. */
 export async function replayCalls(
   calls: readonly RecordedCall[],
   { operators, tenants, aliases }: ReplayedRules,
+  signal?: AbortSignal,
 ): Promise<ReplayedCall[]> {
   const own = compileRules(operators);
   const joined = new Map(
@@ -117,6 +123,8 @@ export async function replayCalls(
   const table = { aliases: new Map([...DEFAULT_ALIASES, ...aliases]), providers: new Map() };
   const replayed: ReplayedCall[] = [];
   for (const call of calls.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))) {
+    if (replayed.length % REST_EVERY === 0) await setImmediate();
+    signal?.throwIfAborted();
     const ruled = ruledCall(call, table);
     const rules = joined.get(call.tenant) ?? own;
     counters.begin(ruled.at, call.made);

@@ -2,7 +2,7 @@
  *  It must never trust the claims of an identity token: they are shown, and decide nothing. */
 import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { Login } from './login.ts';
-import { plainText } from './login-fault.ts';
+import { LoginFault, plainText } from './login-fault.ts';
 
 export type LoginBefore = Omit<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewedAt'> & {
   readonly refreshToken?: string | null;
@@ -19,6 +19,10 @@ const LONGEST_LIFE_S = 31_536_000;
 /** A token that ends at once would be renewed for each request. Seconds. */
 const SHORTEST_LIFE_S = 5;
 
+/** Characters that a header takes: more than those of RFC 6750, 2.1. */
+const BEARER_TOKEN = /^[\x20-\x7E\xA0-\xFF]+$/;
+
+/** Throws a `LoginFault` for a token that no request can carry: each call would end as if the server were away. */
 export function loginOf({ tokens, before, now }: LoginParts): Login {
   const {
     access_token: accessToken,
@@ -26,6 +30,8 @@ export function loginOf({ tokens, before, now }: LoginParts): Login {
     expires_in: life,
     id_token: idToken,
   } = tokens;
+  if (!BEARER_TOKEN.test(accessToken))
+    throw new LoginFault('auth', 'the authorization server gave a token that no header can carry');
   const lifeMs =
     life === undefined ? null : Math.min(Math.max(life, SHORTEST_LIFE_S), LONGEST_LIFE_S) * 1_000;
   return {

@@ -10,7 +10,9 @@ import { type LoginFailure, loginFailureOf, unreachedServer } from '../../mcp/oa
 import { loginFaultIn } from '../../mcp/oauth/login-fault.ts';
 import { type Login, summaryOf } from '../../mcp/oauth/login.ts';
 import type { LoginStore } from '../../mcp/oauth/login-store.ts';
+import { logSdkWarnings } from '../../mcp/sdk-warnings.ts';
 import { askRedis } from '../../platform/redis/reach.ts';
+import { SILENT } from '../../platform/telemetry/logger.ts';
 import { listedLogin, loginRecordsOn, loginsOn } from './logins.ts';
 import { httpServerWithAuth, type LoginServer } from './mcp-servers.ts';
 
@@ -31,6 +33,8 @@ export type LoginOutcome =
 /** `name` is a server with `auth`. Rejects with `RedisAway`, the fault of the listener, and the reason of the signal. */
 export async function logIn(config: Config, name: string, steps: LoginSteps): Promise<LoginOutcome> {
   const { redisUrl } = steps;
+  // The outcome has the reason of a failure.
+  logSdkWarnings(SILENT);
   const before = await onLogins(config, redisUrl, async (logins) => known(logins, name));
   const listener = await listenForCallback(redirectPortOf(config, name));
   try {

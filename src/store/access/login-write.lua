@@ -1,11 +1,11 @@
 -- Stores a login at an MCP server in place of the version that was read, and gives the lock back.
--- Must never overwrite what somebody else has stored meanwhile, write under the lock of another, nor keep a login after its end.
+-- Must never overwrite what another process has stored meanwhile, write under the lock of another, nor keep a login after its end.
 --
 -- KEYS[1] login: hash version, sealed, ends (absent: no end)   KEYS[2] lock: string, its holder
 -- ARGV[1] the version it replaces ('' = there was none, '*' = whatever is there)   ARGV[2] holder of the lock
 -- ARGV[3] the new version   ARGV[4] sealed text   ARGV[5] keep_ms
 -- ARGV[6] with '*': when the login ends, ms ('' = never). Any other write keeps the end.
--- Returns { 'written' } | { 'stale' }. A lock that nobody has taken since does no harm: the version decides.
+-- Returns { 'written' } | { 'stale' }. A lock without a holder does no harm: the version decides.
 local LOGIN, LOCK = KEYS[1], KEYS[2]
 local version = redis.call('HGET', LOGIN, 'version') or ''
 

@@ -49,6 +49,11 @@ function subjectOf({ key, issuer }: Actor): string {
   return issuer === undefined ? key : key.slice(key.indexOf(':') + 1);
 }
 
+/** The same for one caller, as `isSameCaller` says. */
+export function callerDigest(caller: Actor): string {
+  return hash('sha256', JSON.stringify([caller.issuer ?? null, subjectOf(caller)]), 'hex').slice(0, 40);
+}
+
 function partOf({ key, issuer }: Actor): Actor {
   return issuer === undefined ? { key } : { key, issuer };
 }

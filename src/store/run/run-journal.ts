@@ -6,11 +6,13 @@ import {
   NO_TENANT_LIMITS,
   requestBytesOf,
 } from '../../contract/access/tenant-limits.ts';
+import { ownId, scopedId, tenantOf } from '../../contract/access/tenant.ts';
 import type { Later } from '../../contract/directive/later.ts';
 import type { RunStatus } from '../../contract/run/run.ts';
 import type { RedisConnection } from '../../platform/redis/connection.ts';
 import { acceptanceWords, announced, keysTogether } from '../request/acceptance-words.ts';
 import { type Acceptance, DEFAULT_REQUEST_BYTES, type WithAcceptance } from '../request/journal.ts';
+import { type Actor, callerDigest } from '../request/envelope.ts';
 import type { KeySpace } from '../keys.ts';
 import {
   keyText,
@@ -269,6 +271,11 @@ export function createRunJournal(options: RunJournalOptions) {
     return resumeVerdict(await run('run-resume', ofAll, args));
   }
 
+  /** Notes that the caller is about to tell the run what to do: before it does, so that no death between leaves it out. */
+  async function noteSteering(requestId: string, caller: Actor): Promise<void> {
+    await run('run-steer', keys.request(requestId), [callerDigest(caller)]);
+  }
+
   /** null when there is no such run. */
   async function head(requestId: string): Promise<RunHead | null> {
     const [state] = keys.request(requestId);
@@ -284,6 +291,7 @@ export function createRunJournal(options: RunJournalOptions) {
     send,
     resume,
     head,
+    noteSteering,
   };
 }
 
@@ -403,6 +411,14 @@ function commitVerdict([kind, first, second, third]: ScriptReply): CommitVerdict
   return { kind: kind as 'version' | 'more' | 'unknown' };
 }
 
+/** More than runs may be nested. */
+const MOST_ANCESTORS = 32;
+
+function parentIn(spec: string | null, child: string): string | null {
+  const { parent = null } = JSON.parse(spec ?? '{}') as { parent?: { request_id: string } | null };
+  return parent === null ? null : scopedId(tenantOf(child), ownId(parent.request_id));
+}
+
 function createRunFacts(connection: RedisConnection, keys: KeySpace) {
   /** The signal that something of this name was posted with; null: nothing was. */
   async function sentSequence(requestId: string, name: string): Promise<number | null> {
@@ -424,7 +440,19 @@ function createRunFacts(connection: RedisConnection, keys: KeySpace) {
     return digest === null ? null : digest.startsWith(SEALED_DIGEST);
   }
 
-  return { sentSequence, traceparent, isSealed };
+  /** Whether the caller has told the run, or one that it descends from, what to do. false also: there is no such run. */
+  async function hasSteered(requestId: string, caller: Actor): Promise<boolean> {
+    const field = `@run|by|${callerDigest(caller)}`;
+    for (let id: string | null = requestId, depth = 0; id !== null && depth < MOST_ANCESTORS; depth += 1) {
+      const [state, bodies] = keys.request(id);
+      // @guard other-approver-steered
+      if ((await connection.hexists(state, field)) === 1) return true;
+      id = parentIn(await connection.hget(bodies, '@spec'), id);
+    }
+    return false;
+  }
+
+  return { sentSequence, traceparent, isSealed, hasSteered };
 }
 
 /** How the digest of a run begins that was started encrypted: so that nothing else of it need be read. */

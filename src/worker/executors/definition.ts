@@ -135,8 +135,8 @@ export interface SampledModels {
   readonly models: readonly string[];
   /** Number of the request in its attempt, from 1. */
   readonly number: number;
-  /** Whether a budget goes on with them, so that the request is counted already. */
-  readonly isCheaper: boolean;
+  /** Models that a budget goes on with instead; null: none. With some, the request is counted already, as one of `models`. */
+  readonly cheaper: readonly string[] | null;
 }
 
 /** A question of a tool whose call is held meanwhile. */

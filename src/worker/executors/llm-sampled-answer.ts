@@ -105,7 +105,7 @@ export async function askModels(
     const isLast = index === chain.models.length - 1;
     if (execution.cheaper !== undefined) {
       const { models: cheaper } = execution.cheaper;
-      const denied = await denial(asked.context, { models: cheaper, number: asked.number, isCheaper: true });
+      const denied = await denial(asked.context, { models, number: asked.number, cheaper });
       if (denied !== null) return { ...spent, denied };
       chain = { models: execution.cheaper.models, cheaper: execution.cheaper };
       index = 0;

@@ -148,7 +148,7 @@ async function sampled(
   if (budget === 'unread') return refused('its budget cannot be read at present');
   if (!budget.ok) return refused(spentText(call, budget.spent, budget.leftMs));
   const names = models.models.map(({ name }) => name);
-  const denied = await denial(context, { models: names, number, isCheaper: false });
+  const denied = await denial(context, { models: names, number, cheaper: null });
   if (denied !== null || signal.aborted) {
     budget.settle(0);
     return refused(denied ?? 'the call has ended');

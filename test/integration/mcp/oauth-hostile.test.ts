@@ -8,6 +8,9 @@ import { expect, test } from 'vitest';
 import { AddressRefused, createAuthFetch, requireReachable } from '../../../src/mcp/oauth/auth-fetch.ts';
 import { beginLogin } from '../../../src/mcp/oauth/interactive-login.ts';
 import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
+import { logSdkWarnings } from '../../../src/mcp/sdk-warnings.ts';
+import { logOn } from '../../../src/platform/telemetry/log.ts';
+import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 import { shared } from '../../support/shared.ts';
 
 /** The channel on which `fetch` reports its connections. */
@@ -72,10 +75,14 @@ function resource(changes: object = {}): Answer {
   };
 }
 
-/** How a login at such a server ends. */
+/** How a login at such a server ends; `comesBack`: with the answer of the authorization server. */
 async function refusedLogin(
   given: Readonly<Record<string, Answer>>,
-  { issuer, withinMs = 5_000 }: { issuer?: string; withinMs?: number } = {},
+  {
+    issuer,
+    withinMs = 5_000,
+    comesBack = false,
+  }: { issuer?: string; withinMs?: number; comesBack?: boolean } = {},
 ): Promise<string> {
   answers = given;
   seen.length = 0;
@@ -94,10 +101,11 @@ async function refusedLogin(
     signal: AbortSignal.timeout(withinMs),
     now: Date.now,
   });
-  return begun.then(
-    ({ url }) => `begun at ${url.origin}`,
-    (error: unknown) => loginFailureOf(error, 'crm').what,
-  );
+  const ended = begun.then(async ({ url, state, finish }) => {
+    if (!comesBack) return `begun at ${url.origin}`;
+    return (await finish(new URLSearchParams({ code: 'c', state }))).accessToken;
+  });
+  return ended.catch((error: unknown) => loginFailureOf(error, 'crm').what);
 }
 
 test('sound metadata begin a login', async () => {
@@ -107,6 +115,46 @@ test('sound metadata begin a login', async () => {
 test('metadata without an end, and without an answer, end the login', async () => {
   expect(await refusedLogin({ [PRM]: { endless: true } })).toMatch(/more than 262144 bytes/);
   expect(await refusedLogin({ [PRM]: { silent: true } }, { withinMs: 300 })).toMatch(/^The login failed/);
+});
+
+test('tokens that no header can carry, that have no end or no form, end the login, and no error has one', async () => {
+  const tokens = (access_token: string) => ({ body: JSON.stringify({ access_token, token_type: 'Bearer' }) });
+  const ends = async (answer: Answer, more: object = {}) =>
+    refusedLogin(
+      { [PRM]: resource(), [METADATA]: metadata(), '/token': answer },
+      { comesBack: true, ...more },
+    );
+  expect(await ends(tokens('sesame'))).toBe('sesame');
+  for (const token of ['sesame\nopen', 'sesame\u2028', ''])
+    expect(await ends(tokens(token))).toBe('The authorization server gave a token that no header can carry.');
+  expect(await ends({ endless: true })).toMatch(/more than 262144 bytes/);
+  expect(await ends({ silent: true }, { withinMs: 500 })).toMatch(/^The login failed/);
+  const inherited = { body: '{"__proto__":{"access_token":"sesame","token_type":"Bearer"}}' };
+  expect(await ends(inherited)).toMatch(/^(?!.*sesame).*$/);
+});
+
+test('the reason of an authorization server reaches the log in no warning of the SDK', async () => {
+  const logged = Promise.withResolvers<string>();
+  const log = logOn({ write: logged.resolve }, { level: 'warn', isText: true, hasColours: false });
+  logSdkWarnings(log);
+  const refusal = { error: 'invalid_grant', error_description: 'the code sesame \u009b2J is used' };
+  const answer = { status: 400, body: JSON.stringify(refusal) };
+  const given = { [PRM]: resource(), [METADATA]: metadata(), '/token': answer };
+  expect(await refusedLogin(given, { comesBack: true })).toContain('invalid_grant');
+  expect(await logged.promise).toMatch(/the MCP SDK warns.*invalid_grant/);
+  expect(await logged.promise).not.toMatch(/sesame|\u009b/);
+});
+
+test('a server that warns without end writes a bounded number of lines', () => {
+  const lines: string[] = [];
+  const line = (fields: object, message: string): void =>
+    void lines.push(`${JSON.stringify(fields)} ${message}`);
+  logSdkWarnings({ ...SILENT, warn: line });
+  // As the SDK does.
+  const { warn } = globalThis.console;
+  for (let count = 0; count < 1_000; count += 1) warn(`[mcp-sdk] excluding tool '${count}'`);
+  expect(lines.length).toBeLessThanOrEqual(20);
+  expect(lines.at(-1)).toContain('more warnings of this minute are left out');
 });
 
 test('metadata of another issuer end the login before the browser opens', async () => {
@@ -259,7 +307,7 @@ test('a name without an address is a network fault, which advises no registratio
   expect(await refusedLogin(unnamed)).toMatch(/cannot be reached: getaddrinfo .*issuer\.invalid/);
 });
 
-test('a name that is not resolved holds nobody longer than the time limit', async () => {
+test('a name that is not resolved holds no caller longer than the time limit', async () => {
   const limit = new AbortController();
   const resolve = (): Promise<never> => {
     queueMicrotask(() => limit.abort(new Error('the time is over')));

@@ -297,7 +297,7 @@ test('a process that dies right after it recorded the answer leaves the rest to 
   const call = await start('modern.book');
   await asked(call);
   await using store = await openStore(redis.url, { prefix: service.prefix });
-  const { journal, index } = store.store.records;
+  const { journal, index, runs } = store.store.records;
   const answer = createAnswerer({
     journal,
     index,
@@ -305,6 +305,7 @@ test('a process that dies right after it recorded the answer leaves the rest to 
     gated: store.gated,
     requestBytes: 1_048_576,
     checkContent: async () => [],
+    runs,
   });
   await answer(call.request_id, 'c.1', { action: 'accept', content: { seats: 5 } });
   expect(await payloadOf(call)).toBe('{"window":true,"seats":5}');

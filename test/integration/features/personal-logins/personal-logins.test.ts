@@ -112,13 +112,13 @@ async function scene() {
     carol: async (claims: object = {}, account = CAROL) =>
       personWith(await issuer.token({ scope: SCOPES.join(' '), ...claims }), 'jwt:carol', account),
     /** Another API of the installation, behind TLS. */
-    behindTls: async () => {
+    behindTls: async (adminKey = admin) => {
       const personal_logins = { public_url: 'https://adjutant.example.com' };
       const access = { ...config.access, personal_logins };
       return startService({
         redisUrl: redis.url,
         prefix,
-        environment,
+        environment: { ...environment, ADJUTANT_ADMIN_KEY: adminKey },
         roles: { api: true },
         config: { ...config, access },
       });
@@ -131,6 +131,8 @@ async function scene() {
     /** The store of an account. */
     storeFor: async <T>(account: string, work: (store: LoginStore) => Promise<T>) =>
       onRedis(async (connection) => work(storeOn(connection, prefix, TOKEN_KEY, account))),
+    /** The caller with the key of the environment. */
+    root: personWith(admin, 'environment', 'root@example.org'),
     revoke: async ({ id }: { id: string }) => keys.revoke(id),
     /** Whether a login of the key is stored. */
     async isStored(key: string) {
@@ -381,8 +383,14 @@ describe('a server that is called with the logins of its callers', () => {
     expect(crossSite.status).toBe(403);
     // A code is taken once, and a page names for whom the login is stored.
     const last = await callbackOf(bob.browser, await bob.begun());
-    expect((await bob.browser.get(last)).status).toBe(200);
+    const codes = async () => (await peer.seen()).token.length;
+    const before = await codes();
+    const answers = await Promise.all(Array.from({ length: 8 }, async () => bob.browser.get(last)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(7);
     await refused(bob.browser.get(last));
+    // An authorization server may withdraw the tokens of a code that comes twice (RFC 6749, 4.1.2).
+    expect((await codes()) - before).toBe(1);
     await bob.browser.post(page, { act: 'key', key: bob.key });
     expect(await (await bob.browser.get(page)).text()).toContain(`<strong>bob</strong> (${bob.id})`);
     await peer.set({ person: ADA });
@@ -566,6 +574,17 @@ describe('a server that is called with the logins of its callers', () => {
     await eventually(async () => (await directive())?.status).toBe('failed');
     const end = await admin.result(called.request_id, called.id);
     expect(JSON.stringify(end?.data)).toContain('the key of its caller is revoked');
+  });
+
+  test('a key of the environment that is replaced ends its logins, and no restart with the same one does', async () => {
+    const { root, logIn, isStored, behindTls } = at;
+    await logIn(root);
+    const outcomes = [];
+    for (const key of [root.key, randomBytes(32).toString('hex')]) {
+      await using _ = await behindTls(key);
+      outcomes.push(await isStored(root.id));
+    }
+    expect(outcomes).toEqual([true, false]);
   });
 
   test('behind TLS the cookie of a person belongs to this host alone', async () => {

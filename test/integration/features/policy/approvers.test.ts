@@ -1,9 +1,11 @@
 /** Rules that want another approver than the submitter, as deployments of GitHub that prevent self-review: each way to approve a call.
- *  It stands for point 4 of issue 38: the caller that has submitted a call must not pass its policy alone. */
+ *  Point 4 of issue 38: the caller that has submitted a call must not pass its policy alone. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createAccessClient, createHttpClient } from '../../../../src/client/http-client.ts';
 import { SCOPES } from '../../../../src/contract/access/access.ts';
+import { ownId, scopedId } from '../../../../src/contract/access/tenant.ts';
+import { newTraceparent } from '../../../../src/platform/telemetry/traces/trace-context.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilHolds } from '../../../support/eventually.ts';
 import { openHost } from '../../../support/mcp-clients.ts';
@@ -11,6 +13,7 @@ import { ownServerEntry } from '../../../support/mcp-servers.ts';
 import { json, startProvider } from '../../../support/provider-server.ts';
 import { startService } from '../../../support/running-service.ts';
 import { shared, useRedis } from '../../../support/shared.ts';
+import { openStore } from '../../../support/store.ts';
 
 const ADMIN = randomBytes(32).toString('hex');
 const redis = useRedis();
@@ -18,9 +21,14 @@ const redis = useRedis();
 /** Has its tool called once. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
-    const called = { name: 'peer_echo', arguments: '{"text":"two"}' };
+    const text = JSON.stringify(request.body);
+    const results = text.split('"role":"tool"').length - 1;
+    const asks = text.includes('book first') && results === 0;
+    const isDone = results > (text.includes('book first') ? 1 : 0);
+    const called = asks
+      ? { name: 'asking_book', arguments: '{}' }
+      : { name: 'peer_echo', arguments: '{"text":"two"}' };
     const tool_calls = [{ id: 'c', type: 'function', function: called }];
-    const isDone = JSON.stringify(request.body).includes('"role":"tool"');
     const message = isDone ? { content: 'done' } : { content: null, tool_calls };
     const choices = [{ index: 0, finish_reason: isDone ? 'stop' : 'tool_calls', message }];
     return json(200, { id: 'a', object: 'chat.completion', choices })(response, request, index);
@@ -33,11 +41,14 @@ describe('a rule that wants another approver', () => {
       redisUrl: redis.url,
       environment: { ADJUTANT_ADMIN_KEY: ADMIN },
       config: {
-        mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
+        mcpServers: {
+          peer: ownServerEntry('legacy-peer.ts'),
+          asking: { ...ownServerEntry('asking-peer.ts', {}), questions: true },
+        },
         providers: {
           main: { type: 'openai-compatible', base_url: `${provider.url}/v1`, models: { open: {} } },
         },
-        agents: { clerk: { model: 'main:open', tools: ['peer.echo'], stream: false } },
+        agents: { clerk: { model: 'main:open', tools: ['peer.echo', 'asking.book'], stream: false } },
         policy: {
           rules: [{ name: 'two', when: 'tool == "peer.echo"', decision: 'ask', approver: 'other' }],
         },
@@ -49,9 +60,13 @@ describe('a rule that wants another approver', () => {
       const { key } = await access.create({ name, scopes });
       return { key, client: createHttpClient({ baseUrl: started.url, apiKey: key }) };
     };
-    const [own, other] = [await of('own'), await of('other')];
-    await untilHolds(async () => expect(JSON.stringify(await own.client.tools())).toContain('peer.echo'));
-    return Object.assign(started, { own, other });
+    const [own, other, third] = [await of('own'), await of('other'), await of('third')];
+    await untilHolds(async () =>
+      expect(JSON.stringify(await own.client.tools())).toMatch(
+        /peer.echo.*asking.book|asking.book.*peer.echo/s,
+      ),
+    );
+    return Object.assign(started, { own, other, third });
   });
   const directive = { type: 'tool_exec', tool_name: 'peer.echo', id: 'c', arguments: { text: 'two' } };
   const waiting = async (requestId: string): Promise<string> => {
@@ -157,4 +172,58 @@ describe('a rule that wants another approver', () => {
       expect(await ends(requestId, id)).toMatchObject({ result: { ok: true } });
     }
   });
+
+  // One caller alone would say what is called, and pass it.
+  test.each(['input', 'arguments', 'answer'] as const)(
+    'counts as a submitter the caller that gives the run of another one its %s',
+    async (way) => {
+      const { own, other, third } = keyed;
+      const overrides = way === 'arguments' ? { approvals: { 'peer.echo': 'ask' } } : {};
+      const { request_id: run } = await own.client.runs.start({
+        agent: 'clerk',
+        query: way === 'answer' ? 'book first' : 'two',
+        overrides,
+      } as never);
+      if (way === 'input') await other.client.runs.input(run, { content: 'and this' } as never);
+      else if (way === 'arguments') {
+        const asked = await waiting(run);
+        await other.client.runs.decide(run, asked, { ...approve, arguments: { text: 'mine' } });
+      } else {
+        const question = async () =>
+          (await own.client.request(run))?.directives.flatMap(({ inputs = [] }) => inputs)[0]?.input_id ?? '';
+        await eventually(question).not.toBe('');
+        await other.client.answer(run, await question(), { action: 'accept', content: { seats: 2 } });
+      }
+      const policyAsks = async () =>
+        (await own.client.request(run))?.directives.find(
+          ({ status, lane }) => status === 'waiting' && lane === 'tool.peer',
+        )?.id ?? '';
+      await eventually(policyAsks).not.toBe('');
+      const id = await policyAsks();
+      const STEERED = 'this caller has told the run what to do';
+      await expect(other.client.runs.decide(run, id, approve)).rejects.toThrow(STEERED);
+      await third.client.runs.decide(run, id, approve);
+      expect(await ends(run, id)).toMatchObject({ result: { ok: true } });
+    },
+  );
+});
+
+test('a caller that has told a run what to do has told its child runs so, and no run that does not exist', async () => {
+  await using open = await openStore(redis.url);
+  const { runs } = open.store.records;
+  const [top, below] = [scopedId('acme', randomUUID()), scopedId('acme', randomUUID())];
+  const common = { digest: 'd', agent: 'a', traceparent: newTraceparent() };
+  await runs.start({ ...common, requestId: top, spec: JSON.stringify({ parent: null }) });
+  const parent = { request_id: ownId(top), tag: 't', depth: 1 };
+  await runs.start({ ...common, requestId: below, spec: JSON.stringify({ parent }) });
+  const issuer = 'https://issuer.example';
+  await runs.noteSteering(top, { key: 'oidc:ada', issuer });
+  await runs.noteSteering('none', { key: 'k' });
+  const seen = [
+    await runs.hasSteered(below, { key: 'jwt:ada', issuer }),
+    await runs.hasSteered(below, { key: 'oidc:bob', issuer }),
+    await runs.hasSteered(below, { key: 'ada' }),
+    await runs.hasSteered('none', { key: 'k' }),
+  ];
+  expect(seen).toEqual([true, false, false, false]);
 });

@@ -1,11 +1,12 @@
 /** Rules of an operator about calls, through the whole service.
- *  It stands for point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
+ *  Point 4 of issue 38: each decision, each way in, counters under concurrency and kill -9, rules that fail, names that attack. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../../src/client/http-client.ts';
+import { type RecordedCall, replayCalls } from '../../../../src/features/policy/replay.ts';
 import { createDirectClient } from '../../../../src/service/direct-client.ts';
 import { runCommand } from '../../../support/command.ts';
 import { eventually, untilListed } from '../../../support/eventually.ts';
@@ -427,7 +428,7 @@ describe('`adjutant policy`', () => {
       });
     const lines = [
       recorded('late', '2026-11-02T00:00:01Z'),
-      recorded('third', '2026-11-01T12:00:02Z', { decision: 'deny' }),
+      recorded('third', '2026-11-01T12:00:02Z', { decision: 'deny', rule: '\u001B[2J\u009B' }),
       recorded('denied', '2026-11-01T11:00:00Z', { decision: 'ask', made: false }),
       recorded('first', '2026-11-01T12:00:00Z'),
       recorded('second', '2026-11-01T12:00:01Z'),
@@ -445,11 +446,40 @@ describe('`adjutant policy`', () => {
       '5 calls, 0 decided differently\n',
     );
     const { out } = await adjutant('policy', 'explain', 'r/third', '--file', file, '--config', config);
+    // A file may come from others.
+    expect(out).not.toMatch(/(?!\n)\p{Cc}/u);
     expect(out).toMatch(/now +deny +rule daily/);
     expect(out).toMatch(/read +counters\.paid +80/);
     const damaged = written('damaged.jsonl', `${lines[0]}\n{"request_id": 1}\n`);
     const refused = await adjutant('policy', 'test', damaged, '--config', config);
     expect(refused.code).toBe(1);
     expect(refused.out).toContain('damaged.jsonl:2 is no recorded call');
+  });
+
+  // Rules of a tenant may be slow: Ctrl-C has to be seen between two decisions.
+  test('ends at an interrupt before all calls are decided', async () => {
+    const of = (count: number): RecordedCall => ({
+      request_id: 'r',
+      id: `c${count}`,
+      at: '2026-11-01T12:00:00Z',
+      lane: 'tool.pay',
+      decision: 'allow',
+      rule: null,
+      tenant: 'default',
+      caller: '',
+      agent: '',
+      made: true,
+      directive: { type: 'tool_exec', tool_name: 'pay.refund', arguments: {} },
+    });
+    const calls = Array.from({ length: 2_000 }, (_, count) => of(count));
+    const operators = { rules: [], counters: [], default: 'allow' } as const;
+    const interrupt = new AbortController();
+    const replayed = replayCalls(
+      calls,
+      { operators, tenants: new Map(), aliases: new Map() },
+      interrupt.signal,
+    );
+    setImmediate(() => interrupt.abort(new Error('interrupted')));
+    await expect(replayed).rejects.toThrow('interrupted');
   });
 });

@@ -1,5 +1,5 @@
 /** Reservations of counted calls, and decisions as they are written down: repeated, lost, late, and killed at each write.
- *  It stands for point 4 of issue 38: counted once, decided once. */
+ *  Point 4 of issue 38: counted once, decided once. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -114,30 +114,39 @@ describe('a reservation', () => {
     expect((await pipeline.journal.claim(claimOf(call, 10_000))).kind).toBe('granted');
     const counters = [
       { name: 'asked', of: 'models.exists(m, m == "main:a")', sum: null, per: 'request' },
+      { name: 'small', of: 'models.exists(m, m == "main:b")', sum: null, per: 'request' },
     ] as const;
     const rest = { when: 'true', reason: null, onError: 'deny', askMs: 1_000, approver: 'any' } as const;
     const limit = { counter: 'asked', atMost: 2, exceeded: 'deny' } as const;
     const two = { ...rest, name: 'two', decision: 'limit', limit } as const;
     const known = { ...rest, name: 'known', decision: 'allow', limit: null } as const;
-    const rules = compileRules({ rules: [two, known], counters, default: 'allow' });
+    const small = { ...two, name: 'small', limit: { ...limit, counter: 'small', atMost: 1 } } as const;
+    const rules = compileRules({ rules: [two, small, known], counters, default: 'allow' });
     const { connection, keys, journal } = pipeline;
     const policy = createCallPolicy({ connection, keys, journal, rulesOf: () => rules, onError: () => {} });
-    const asked = async (number: number, fence = 1) => {
+    const asked = async (
+      number: number,
+      { fence = 1, ...names }: { fence?: number; models?: string[]; cheaper?: string[] } = {},
+    ) => {
       const claim = { requestId: call.request_id, id: call.id, fence };
       const claimed = { directive: call, envelope: { directive: call, lane: LANE }, lane: LANE, claim };
       const facts = { digest: 'd', origin: originOf(call), candidate: { index: 0, history: [] }, now: 0 };
-      const models = { models: ['main:a'], number, isCheaper: false };
+      const models = { models: ['main:a'], number, cheaper: null, ...names };
       return (await policy.ruleSampled({ ...claimed, ...facts } as never, models))?.decision;
     };
     const counted = async () => {
-      const [name = ''] = await connection.keys(`${keys.policy}c:*`);
+      const [name = ''] = await connection.keys(`${keys.policy}c:asked:*`);
       return Number(await connection.get(name));
     };
     const seen = [await asked(1), await asked(1), await counted(), await asked(2), await counted()];
     expect(seen).toEqual(['allow', 'allow', 1, 'allow', 2]);
-    expect([await asked(3), await counted(), await asked(4, 9)]).toEqual(['deny', 2, undefined]);
+    expect([await asked(3), await counted(), await asked(4, { fence: 9 })]).toEqual(['deny', 2, undefined]);
     const types = await pipeline.typesOf(call);
     expect(types.filter((type) => type === 'directive.policy_decided')).toHaveLength(3);
+    // A cheaper model of a budget is ruled by the requests that were counted for it, and not by one less.
+    expect(await asked(5, { models: ['main:b'] })).toBe('allow');
+    expect(await asked(2, { cheaper: ['main:b'] })).toBe('deny');
+    expect(await asked(2, { cheaper: ['main:a'] })).toBe('allow');
   });
 
   // A directive that is paused, or waits for a person, for longer than its reservation is kept.

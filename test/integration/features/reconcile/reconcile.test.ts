@@ -20,11 +20,19 @@ const redis = useRedis();
 let payments: Awaited<ReturnType<typeof startPaymentServer>>;
 let service: RunningService;
 
+/** Requests in which no one may ask about payments. */
+const RULED = "tool == 'bank.find_payment' && request.like('ruled-*')";
+
+const configured = () => ({
+  mcpServers: { bank: payments.entry },
+  policy: { rules: [{ name: 'closed', when: RULED, decision: 'deny' }] },
+});
+
 beforeAll(async () => {
   payments = await startPaymentServer();
   service = await startService({
     redisUrl: redis.url,
-    config: { mcpServers: { bank: payments.entry } },
+    config: configured(),
   });
   await untilHolds(async () => {
     const { body } = await get<{ tools: unknown[] }>(`${service.url}/v1/tools`);
@@ -156,12 +164,11 @@ describe('a lost answer of a payment', () => {
   });
 
   test('by a worker that was stopped during the call is found out by the next one', async () => {
-    const config = { mcpServers: { bank: payments.entry } };
     const { prefix, stop } = service;
     await submit({ order: 'stopped', how: 'silent' });
     await untilHolds(() => expect(payments.paid('stopped')).toBe(1));
     await stop();
-    service = await startService({ redisUrl: redis.url, prefix, config });
+    service = await startService({ redisUrl: redis.url, prefix, config: configured() });
     const signals = await ended('stopped');
     expect(signals.at(-1)?.data).toMatchObject({
       result: { ok: true, payload: { by: 'find' } },
@@ -188,6 +195,7 @@ describe('a lost answer of a payment', () => {
 describe('a payment whose outcome stayed unknown', () => {
   interface Press {
     outcome: string;
+    reason?: string | null;
     directive: { id: string };
     result?: unknown;
     code?: string;
@@ -230,6 +238,18 @@ describe('a payment whose outcome stayed unknown', () => {
     );
     expect(ends.map(({ data }) => (data['result'] as { ok: boolean }).ok)).toEqual([false]);
     expect(payments.paid('pressed')).toBe(1);
+  });
+
+  // The worker asks as the operator has configured it, about a call that the rules have let pass; a person asks with a directive.
+  test('is asked about by a person under the rules of the policy, and by its worker without them', async () => {
+    await submit({ order: 'ruled-1' });
+    expect((await ended('ruled-1')).at(-1)?.data).toMatchObject({ metadata: { reconciled: true } });
+    payments.books(false);
+    await submit({ order: 'ruled-2', find: 'closed' });
+    await ended('ruled-2');
+    payments.books(true);
+    const { body } = await press('ruled-2');
+    expect(body).toMatchObject({ outcome: 'unknown', reason: 'it failed as policy_denied' });
   });
 
   test('that was not made can be redriven; a call with a known outcome is not asked about', async () => {

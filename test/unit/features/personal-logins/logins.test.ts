@@ -1,6 +1,7 @@
 /** For which callers calls may use a login, and until when: issue 38, point 6.
  *  It must never wait for a key to expire: the tests set the time. */
 import { expect, test } from 'vitest';
+import { createLoginWaker } from '../../../../src/features/personal-logins/waker.ts';
 import { createPersonalLogins } from '../../../../src/features/personal-logins/logins.ts';
 import type { KeyRecord } from '../../../../src/http/access/key-records.ts';
 
@@ -58,4 +59,37 @@ test('a caller of the audit log has the issuer of now', () => {
   expect(logins.callerWith('oidc:ada')).toEqual({ key: 'oidc:ada', issuer: OIDC });
   expect(logins.callerWith('lasting')).toEqual({ key: 'lasting' });
   expect(logins.callerWith('jwt:ada')).toBeNull();
+});
+
+// Each API looks every two seconds, and one caller may have thousands of calls that wait.
+test('a place without a login costs few reads, however many calls wait there, and none of those that have ended stays', async () => {
+  const left = new Set(Array.from({ length: 1_000 }, (_, index) => String(index)));
+  let read = 0;
+  const pass = async (isOver: boolean, isStored = false): Promise<number> => {
+    read = 0;
+    const waker = createLoginWaker({
+      logins: { read: async () => (isStored ? ({} as never) : null), callerFault: async () => null },
+      waiting: {
+        of: async (_place, most = 100) => [...left].slice(0, most).map((id) => ({ requestId: 'r', id })),
+        remove: async (_place, { id }) => void left.delete(id),
+        add: async () => {},
+        somePlaces: async () => [],
+      },
+      journal: {
+        envelope: async () => null,
+        directive: async () => {
+          read += 1;
+          return (isOver ? null : { endedAt: null, asked: null }) as never;
+        },
+        questions: {} as never,
+      },
+      answer: async () => {},
+      onError: () => {},
+    });
+    await waker.wake({ account: 'a', server: 's' });
+    return read;
+  };
+  expect(await pass(false)).toBeLessThanOrEqual(10);
+  expect(await pass(false, true)).toBe(100);
+  expect([await pass(true), left.size]).toEqual([1_000, 0]);
 });
