@@ -142,6 +142,8 @@ function waitIn(lane: string, record: DirectiveRecord, { present, gated, now }: 
   // The worker that has claimed it waits for a program, too.
   if (record.status === 'running' && known?.reason === 'no_program') return known;
   const again = waits ?? retryOf(record);
+  // The sweeper notes the reason a moment later.
+  if (again === null && record.status === 'accepted') return known ?? null;
   return known !== undefined && known.reason === again?.reason ? known : again;
 }
 
