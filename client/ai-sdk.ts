@@ -47,7 +47,8 @@ interface SentPart {
 
 /**
  * Creates a transport for `useChat` that answers each message by a run of an agent. The chat is the conversation; an answer has the id of
- * its run, and one that replaces another begins a conversation of its own with the messages before it. A stopped chat leaves its run, which `client.cancel` cancels; `client.runs.decide` decides calls that wait for an approval.
+ * its run, and one that replaces another begins a conversation of its own with the messages before it. A stopped chat leaves its run, which
+ * `client.cancel` cancels; `client.runs.decide` decides calls that wait for an approval.
  * @param options Client, agent and storage.
  * @returns The transport, a `ChatTransport` of the AI SDK, for a page or for the routes of a server.
  * @throws `DirectiveRefused` and `ServiceUnavailable`, as the client does.
