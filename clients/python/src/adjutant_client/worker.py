@@ -249,7 +249,7 @@ class Worker:
             holding.cancel()
 
     async def _cancelled(self, handling: asyncio.Task[Any], work: TakenWork) -> None:
-        """Cancels a handler that has not returned, and waits for it. One that ignores that holds its place: the log has it once, and its end."""
+        """Cancels a handler, and waits for it. One that ignores that holds its place: the log has it once, and its end."""
         handling.cancel()
         asked_at = time.monotonic()
         _, going_on = await asyncio.wait({handling}, timeout=IGNORED_S)
