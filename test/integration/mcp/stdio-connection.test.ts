@@ -219,8 +219,15 @@ test('a call that ends while its server is still starting says so, since when, w
   // Issue 36: the log of `adjutant up` was silent meanwhile.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   pool.start();
-  vi.advanceTimersByTime(5_000);
+  const said: unknown[] = [];
+  void call('echo', {}, { onProgress: ({ message }) => void said.push(message) });
+  await vi.advanceTimersByTimeAsync(5_000);
   vi.useRealTimers();
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^waits for its server: it has been starting for \d+ s; at its first start npx downloads it/,
+    ),
+  ]);
   expect(logs.find(({ message }) => message === 'MCP server is still starting')?.fields).toMatchObject({
     reason: expect.stringMatching(/at its first start npx downloads it, which may take minutes$/),
   });
