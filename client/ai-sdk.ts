@@ -91,7 +91,7 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
         // An answer under way is joined: a second run might act a second time.
         if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;
         try {
-          // Another answer is not told of the one that it replaces: a conversation of its own goes on from there.
+          // The model must not read the answer that another one replaces: a conversation of its own goes on from there.
           if (nth === 1) await start(requestId, [message], conversationOf(chatId, messages));
           else
             await start(requestId, [...(await historyOf(chatId, messages.slice(0, -1))), message], requestId);

@@ -148,7 +148,10 @@ export function errorText({ type, message, details }: ErrorEnvelope): string {
 
 export function progressText({ progress, total, message }: DataOf<'ai.tool.progress'>): string {
   const count = total === undefined ? String(progress) : `${progress}/${total}`;
-  return message === undefined ? count : `${count} ${oneLine(message, 80)}`;
+  if (message === undefined) return count;
+  // Nothing has been done yet: the message says why.
+  const before = progress === 0 && total === undefined ? '' : `${count} `;
+  return `${before}${oneLine(message, 80)}`;
 }
 
 export function retryText({

@@ -46,27 +46,27 @@ export function explainSilence(
     terminal.err(terminal.paintErr('yellow', `${waitText(wait)}${end}`));
   }
 
-  async function look(own: NodeJS.Timeout, ms: number): Promise<void> {
+  async function read(own: NodeJS.Timeout, ms: number): Promise<void> {
     // Without the right to read, or without the service, the command goes on as it was.
     const found = await explanations(client, work).catch(() => []);
     if (timer !== own) return;
     for (const each of found.slice(0, MOST_EXPLAINED)) explain(each);
-    lookAfter(Math.min(2 * ms, LONGEST_MS));
+    readAfter(Math.min(2 * ms, LONGEST_MS));
   }
 
-  function lookAfter(ms: number): void {
+  function readAfter(ms: number): void {
     clearTimeout(timer);
-    const own: NodeJS.Timeout = setTimeout(() => void look(own, ms), ms);
+    const own: NodeJS.Timeout = setTimeout(() => void read(own, ms), ms);
     timer = own;
   }
 
-  lookAfter(SILENT_MS);
+  readAfter(SILENT_MS);
   return {
     add(signal) {
       const subject = callIdOf(signal);
       if (signal.type === 'directive.waiting') explain({ subject, wait: signal.data, endsAt: null });
       else known.delete(subject);
-      lookAfter(SILENT_MS);
+      readAfter(SILENT_MS);
     },
     quiet: (on) => {
       asking = on;
