@@ -47,7 +47,8 @@ interface SentPart {
 
 /**
  * Creates a transport for `useChat` that answers each message by a run of an agent. The chat is the conversation; an answer has the id of
- * its run. A stopped chat leaves its run, which `client.cancel` cancels; `client.runs.decide` decides calls that wait for an approval.
+ * its run, and one that replaces another begins a conversation of its own with the messages before it. A stopped chat leaves its run, which
+ * `client.cancel` cancels; `client.runs.decide` decides calls that wait for an approval.
  * @param options Client, agent and storage.
  * @returns The transport, a `ChatTransport` of the AI SDK, for a page or for the routes of a server.
  * @throws `DirectiveRefused` and `ServiceUnavailable`, as the client does.
@@ -58,14 +59,20 @@ interface SentPart {
  * ```
  */
 export function createChatTransport({ client, agent, storage }: ChatOptions) {
-  async function start(chatId: string, requestId: string, content: Content): Promise<void> {
-    const messages: Message[] = [{ role: 'user', content }];
-    const run = { request_id: requestId, agent, messages, conversation_id: chatId };
+  async function start(requestId: string, messages: Message[], conversation_id: string): Promise<void> {
+    const run = { request_id: requestId, agent, messages, conversation_id };
     await client.runs.start(run).catch(async (error: unknown) => {
       if (refusalOf(error) !== undefined) throw error;
       // The answer was lost: the same id is the same run.
       await client.runs.start(run);
     });
+  }
+
+  /** The messages before the last one, as the run of the answer before it has them; the texts of the chat where that is forgotten. */
+  async function historyOf(chatId: string, earlier: readonly SentMessage[]): Promise<Message[]> {
+    const answer = earlier.findLast(({ id, role }) => role === 'assistant' && id.startsWith(`${chatId}.`));
+    const run = answer && (await client.request(answer.id))?.run;
+    return (run?.messages as Message[] | undefined) ?? earlier.map(messageOf);
   }
 
   return {
@@ -78,18 +85,23 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
           'The last message is not from the user. Calls are decided by client.runs.decide.',
         );
       const first = `${chatId}.${last.id}`;
+      const message = messageOf(last);
       for (let nth = 1; nth <= MOST_ANSWERS; nth += 1) {
         const requestId = nth === 1 ? first : `${first}.${nth}`;
         // An answer under way is joined: a second run might act a second time.
         if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;
-        await storage.setItem(chatId, requestId);
         try {
-          await start(chatId, requestId, last.parts.flatMap(contentOf));
-          return uiMessageStream(client, requestId, abortSignal);
+          // The model must not read the answer that another one replaces: a conversation of its own goes on from there.
+          if (nth === 1) await start(requestId, [message], conversationOf(chatId, messages));
+          else
+            await start(requestId, [...(await historyOf(chatId, messages.slice(0, -1))), message], requestId);
         } catch (error) {
           const isEdited = refusalOf(error) === 'id_conflict';
           if (!isEdited) throw error;
+          continue;
         }
+        await storage.setItem(chatId, requestId);
+        return uiMessageStream(client, requestId, abortSignal);
       }
       throw new RangeError(`The message has ${MOST_ANSWERS} answers: it is not answered again.`);
     },
@@ -104,6 +116,20 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
 /** The code of a refusal. The client may be of another package than this file, with a class of its own. */
 function refusalOf(error: unknown): string | undefined {
   return (error as Partial<DirectiveRefused>).problem?.code;
+}
+
+/** That of the last answer which replaced another one, else the chat. */
+function conversationOf(chatId: string, messages: readonly SentMessage[]): string {
+  const replaced = messages.findLast(({ id, role }, at) => {
+    const asked = messages[at - 1];
+    return role === 'assistant' && asked !== undefined && id.startsWith(`${chatId}.${asked.id}.`);
+  });
+  return replaced?.id ?? chatId;
+}
+
+function messageOf({ role, parts }: SentMessage): Message {
+  if (role === 'user') return { role, content: parts.flatMap(contentOf) };
+  return { role: 'assistant', content: parts.map(({ text = '' }) => text).join('') };
 }
 
 type Content = Exclude<Extract<Message, { role: 'user' }>['content'], string>;

@@ -26,7 +26,7 @@ function configuration(schema: string, template: Template | null): string {
     "shop": { "module": "tools/shop.mts" }`;
   const clerk = `,
     "clerk": "agents/clerk.mts"`;
-  return `// Configuration of Adjutant; comments are allowed. \`adjutant doctor\` checks it, \`adjutant dev\` reloads it.
+  return `// Configuration of Adjutant; comments are allowed. \`adjutant doctor\` checks it, \`adjutant up\` runs it, \`adjutant dev\` also restarts after a change.
 {
   "$schema": ${JSON.stringify(schema)},
 

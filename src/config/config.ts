@@ -12,7 +12,14 @@ import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
 import { type RuntimeServerRules, runtimeServerRules } from './runtime-servers.ts';
-import { isPersonal, otherHostsKey, type ServerConfig, transportKeysOf, transportOf } from './servers.ts';
+import {
+  isPersonal,
+  networkVariables,
+  otherHostsKey,
+  type ServerConfig,
+  transportKeysOf,
+  transportOf,
+} from './servers.ts';
 import { fieldErrors } from '../contract/json/field-error.ts';
 import { isObject, ownMember } from '../contract/json/json-object.ts';
 import type { FieldError } from '../contract/problem.ts';
@@ -30,6 +37,8 @@ export interface Config extends PlainSections, ModelConfig {
   mcpServers: ReadonlyMap<string, ServerConfig>;
   /** The base of relative paths of servers: the folder of the configuration file. */
   directory: string;
+  /** Variables that every stdio server gets, unless its `env` has them. */
+  serverVariables: Readonly<Record<string, string>>;
   /** Unset: the caller must provide a Redis (`up` starts a private one). */
   redisUrl: string | undefined;
   /** Key prefix of this installation. */
@@ -116,6 +125,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     ...parseModelsOrThrow({ providers, models }, environment, source),
     mcpServers,
     directory,
+    serverVariables: networkVariables(environment),
     redisUrl: variables.REDIS_URL,
     prefix: variables.ADJUTANT_PREFIX,
     host: variables.ADJUTANT_HOST,

@@ -5,6 +5,7 @@ import { CONTROL_DIRECTIVE_TYPES } from '../contract/run/control-directive.ts';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { isObject } from '../contract/json/json-object.ts';
 import { effectSchema } from './effects.ts';
+import type { Environment } from './environment-values.ts';
 import { httpUrl } from './http-url.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
@@ -163,7 +164,8 @@ export const stdioServerSchema = z
     }),
     args: z.array(z.string()).default([]).register(notes, { description: 'Arguments of the program.' }),
     env: recordByName(z.string(), z.string()).prefault({}).register(notes, {
-      description: 'Variables of the program, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM`.',
+      description:
+        'Variables of the program, beside [those that every server gets](mcp-servers.md#what-a-server-can-read).',
     }),
     cwd: z.string().optional().register(notes, {
       description: 'Folder in which the program starts, relative to the configuration file.',
@@ -302,6 +304,26 @@ export type ServerConfig = McpServerConfig | ModuleServerConfig;
 
 const CALL_LIMIT = 'milliseconds in `lane.timeout_ms` limit a call';
 const START_LIMIT = 'milliseconds in `start_timeout_ms` limit the start of a program';
+
+/** Variables that say how programs reach the network. Registries of packages are not among them: their addresses often hold tokens. */
+const NETWORK_VARIABLES = [
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'NODE_USE_ENV_PROXY',
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
+];
+
+/** The network variables that every stdio server gets; without them `npx` waits for its registry without a word. An address with a user or password is left out. */
+export function networkVariables(environment: Environment): Record<string, string> {
+  const found = NETWORK_VARIABLES.flatMap((name) => {
+    const value = environment[name] ?? '';
+    const holdsUser = /proxy$/i.test(name) && value.includes('@');
+    return value === '' || holdsUser ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}
 
 /** Keys that other MCP hosts read, and how the same is written here. Their times are seconds at some, milliseconds at others. */
 const OTHER_HOSTS: ReadonlyMap<string, string> = new Map([

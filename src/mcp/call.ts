@@ -134,10 +134,22 @@ async function readOrAborted(read: Promise<void>, signal: AbortSignal): Promise<
   signal.removeEventListener('abort', onAbort);
 }
 
+/** A server that has not started by then is progress of the call. Milliseconds. */
+const SLOW_START_MS = 2_000;
+
+/** As `waitForSession`. The caller of a server that is being downloaded reads why nothing happens. */
+async function startedSession({ connection, deadline, request }: Call): Promise<Session | null> {
+  const slow = setTimeout(() => {
+    const reason = connection.startingReason();
+    if (reason !== null) request.onProgress?.({ progress: 0, message: `waits for its server: ${reason}` });
+  }, SLOW_START_MS);
+  return connection.waitForSession(deadline.signal, request).finally(() => clearTimeout(slow));
+}
+
 async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
   const { connection, deadline } = call;
   for (let isRepeat = false; ; isRepeat = true) {
-    const session = connection.session() ?? (await connection.waitForSession(deadline.signal, call.request));
+    const session = connection.session() ?? (await startedSession(call));
     const list = connection.tools();
     if (session === null || list === null || deadline.ending() !== null) return notSent(call);
     const tool = list.find(call.request.tool);

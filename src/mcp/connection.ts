@@ -39,6 +39,8 @@ export interface Connection {
   fault(): ConnectFault | null;
   /** Why there is no session, and what to do, as the end of a sentence about the server. */
   awayReason(): string;
+  /** How long the server has been starting, and why that may take long; null: it has failed, or is not started. */
+  startingReason(): string | null;
 }
 
 export interface ConnectionOptions {
@@ -125,8 +127,12 @@ class ServerConnection implements Connection {
 
   awayReason(): string {
     if (this.#fault !== null) return this.#fault.message;
-    if (this.#loop === null) return 'it was not started yet: call again';
-    return `${this.#startingText()}: call again in a moment`;
+    const starting = this.startingReason();
+    return starting === null ? 'it was not started yet: call again' : `${starting}: call again in a moment`;
+  }
+
+  startingReason(): string | null {
+    return this.#fault === null && this.#loop !== null ? this.#startingText() : null;
   }
 
   #startingText(): string {

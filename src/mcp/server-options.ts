@@ -7,7 +7,7 @@ export interface StdioTransportOptions {
   readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the few variables every child inherits (PATH, HOME, …). No other variable of this process is passed on. */
+  /** Added to the variables that the SDK passes on (PATH, HOME, …). No other variable of this process is passed. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Most time from the start to the answer of the handshake. Milliseconds. Default 90 000. */

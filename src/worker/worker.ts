@@ -163,10 +163,11 @@ export function createWorker(options: WorkerOptions) {
     else pauses.begin(consumer, pauseMs);
   }
 
-  /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
+  /** Takes nothing more, waits for what runs, then aborts it; what was aborted, or only waited, goes back to its lane. */
   async function drain(by?: Deadline): Promise<void> {
     pauses.stop();
     shared.stop();
+    running.beginDrain();
     let isClosed = false;
     // Consumers close once their jobs have ended.
     const closing = consumers.stop().finally(() => (isClosed = true));

@@ -215,3 +215,39 @@ test('the same message is the same run; an edited one, or an answer that has end
   expect(scene.refunds('order8')).toBe(2);
   expect(await transport.reconnectToStream({ chatId: 'unknown' })).toBeNull();
 });
+
+// A regenerated answer kept the old one in the conversation (issue 44): the model read both.
+test('the model does not read an answer that another one replaces, and the chat goes on from the last one', async () => {
+  const transport = scene.transport('clerk');
+  const user = (id: string, label: string) => ({
+    id,
+    role: 'user',
+    parts: [{ type: 'text', text: `refund ${label}` }],
+  });
+  const messages: SentChat['messages'][number][] = [];
+  const asked = async (trigger: SentChat['trigger']) => {
+    const stream = await transport.sendMessages({ chatId: 'replaced', messages, trigger });
+    let id = '';
+    for await (const chunk of stream) if (chunk.type === 'start') id = chunk.messageId;
+    const read = (await scene.client.request(id))?.run?.messages ?? [];
+    const labels = JSON.stringify(read.filter(({ role }) => role === 'user')).match(/refund \w+/g);
+    return {
+      answer: { id, role: 'assistant', parts: [{ type: 'text', text: LAST }] },
+      labels,
+      size: read.length,
+    };
+  };
+  messages.push(user('m1', 'order20'));
+  messages.push((await asked('submit-message')).answer, user('m2', 'order21'));
+  // A user's message, the call, its result and the text.
+  expect(await asked('submit-message')).toMatchObject({
+    labels: ['refund order20', 'refund order21'],
+    size: 8,
+  });
+  const { answer, ...again } = await asked('regenerate-message');
+  expect(again).toEqual({ labels: ['refund order20', 'refund order21'], size: 8 });
+  expect(answer.id).toBe('replaced.m2.2');
+  messages.push(answer, user('m3', 'order22'));
+  const labels = ['refund order20', 'refund order21', 'refund order22'];
+  expect(await asked('submit-message')).toMatchObject({ labels, size: 12 });
+});

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -241,6 +242,47 @@ async def hanging_hold() -> None:
     assert end["result"]["payload"] == "cancelled", end
 
 
+class Lines(logging.Handler):
+    """The warnings of the worker."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: List[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+async def ignored_cancellation() -> None:
+    """A handler that ignores its cancellation holds its place: the log names it once."""
+    service = Service(lease_ms=300)
+    service.hangs_after_begin = True
+    log = Lines()
+
+    async def ignores(work: Work[Any]) -> Any:
+        while not log.lines:
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                pass
+        return "late"
+
+    before, worker_module.IGNORED_S = worker_module.IGNORED_S, 0.05
+    worker_module.LOG.disabled = False
+    worker_module.LOG.addHandler(log)
+    worker_module.LOG.propagate = False
+    try:
+        end = await asyncio.wait_for(worked(service, ignores), 20)
+    finally:
+        worker_module.IGNORED_S = before
+        worker_module.LOG.disabled = True
+        worker_module.LOG.propagate = True
+        worker_module.LOG.removeHandler(log)
+    assert end["result"]["payload"] == "late", end
+    ignored = [line for line in log.lines if "ignored its cancellation" in line]
+    assert len(ignored) == 1 and ignored[0].startswith("The handler of r/d of type t has"), log.lines
+
+
 async def signals_afterwards() -> None:
     """The handlers of before are there again; a second SIGINT has the former one while the work drains."""
     interrupts: List[int] = []
@@ -287,6 +329,7 @@ CASES = (
     refused_failure,
     cancels_itself,
     hanging_hold,
+    ignored_cancellation,
     signals_afterwards,
 )
 

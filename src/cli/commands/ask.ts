@@ -36,6 +36,7 @@ import type { CommandLine, Invocation } from '../invocation.ts';
 import { payloadText } from './payload.ts';
 import { promptOf } from '../options/option-values.ts';
 import { runLine } from '../following/run-lines.ts';
+import { explainSilence, type Silence } from '../following/silence.ts';
 import { anyErrorText } from '../following/signal-gist.ts';
 
 export interface AskOptions extends FollowOptions, LaterOptions, FlowOptions, OnceOptions, EndOptions {
@@ -91,10 +92,15 @@ async function ask(given: Invocation, query: string, options: AskOptions): Promi
   if (deduplicated !== null) terminal.err(deduplicated);
   const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
   const printer = createRunPrinter(terminal, mode);
-  const work = { requestId, isShared: isOthers(run.once), quiet: printer.quiet };
+  using silence = explainSilence(invocation, { requestId });
+  const quiet = (asking: boolean): void => {
+    printer.quiet(asking);
+    silence.quiet(asking);
+  };
+  const work = { requestId, isShared: isOthers(run.once), quiet };
   interruption.watch(work);
   const read = <T>(reading: () => Promise<T>): Promise<T> => orUnread(reading, work);
-  const ending = await read(async () => follow(invocation, requestId, printer, interruption));
+  const ending = await read(async () => follow(invocation, work, { printer, silence }, interruption));
   if (ending === null) throw interruption.unended(work);
   const view = (await read(async () => client.request(requestId)))?.run ?? null;
   return printEnding(ending, view, invocation, { requestId, printer });
@@ -146,13 +152,14 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
 /** Shows the run until it ends; null when its end did not arrive. */
 async function follow(
   invocation: Invocation,
-  requestId: string,
-  printer: RunPrinter,
+  { requestId, quiet }: { readonly requestId: string; quiet(asking: boolean): void },
+  { printer, silence }: { readonly printer: RunPrinter; readonly silence: Silence },
   { giveUp }: OnInterrupt,
 ): Promise<Ending | null> {
-  const prompts = createPrompts(invocation, printer.quiet);
+  const prompts = createPrompts(invocation, quiet);
   try {
     for await (const signal of invocation.client.signals(requestId, { signal: giveUp })) {
+      silence.add(signal);
       if (!invocation.json) printer.show(signal);
       promptFor(signal, invocation, requestId, prompts);
       if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') return signal;

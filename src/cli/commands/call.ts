@@ -36,6 +36,7 @@ import { openConsole } from '../browser.ts';
 import { examples } from '../examples.ts';
 import { createPrompts, promptFor } from '../following/prompts.ts';
 import { callIdOf } from '../following/signal-lines.ts';
+import { explainSilence } from '../following/silence.ts';
 import { oneLine } from '../terminal.ts';
 import { printPayload } from './payload.ts';
 import { Option } from 'commander';
@@ -167,12 +168,17 @@ async function follow(
 ): Promise<ExitCode | null> {
   const { client, terminal, json } = invocation;
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
-  const quiet = (asking: boolean): void => line?.quiet(asking);
+  using silence = explainSilence(invocation, work);
+  const quiet = (asking: boolean): void => {
+    line?.quiet(asking);
+    silence.quiet(asking);
+  };
   const prompts = createPrompts(invocation, quiet);
   interruption.watch({ ...work, quiet });
   try {
     for await (const signal of client.signals(work.requestId, { signal: interruption.giveUp })) {
       if (callIdOf(signal) !== work.id) continue;
+      silence.add(signal);
       promptFor(signal, invocation, work.requestId, prompts);
       if (!isTerminalSignal(signal)) line?.show(signal);
       else return await answer(signal, invocation, work, () => line?.end());

@@ -89,7 +89,7 @@ function nextLines(folder: string, template: Template | null): string[] {
   const missing = imported.filter((name) => !existsSync(join(folder, 'node_modules', name)));
   const install = missing.length === 0 ? '' : `npm install ${missing.join(' ')} && `;
   return [
-    `next: ${install}${ADJUTANT} dev, then in a second terminal`,
+    `next: ${install}${ADJUTANT} up, then in a second terminal`,
     ...COMMANDS[template ?? 'none'].map((line) => `  ${line}`),
   ];
 }

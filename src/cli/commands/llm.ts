@@ -12,6 +12,7 @@ import { createLiveLine } from '../following/live-line.ts';
 import { decimal, promptOf, wholeNumber } from '../options/option-values.ts';
 import { retryText } from '../following/signal-gist.ts';
 import { callIdOf } from '../following/signal-lines.ts';
+import { explainSilence } from '../following/silence.ts';
 import type { Terminal } from '../terminal.ts';
 import { answerText, turnIn, turnLine } from '../following/turn-text.ts';
 
@@ -75,14 +76,20 @@ async function llm(invocation: Invocation, prompt: string, options: LlmOptions):
   const work = { requestId: submission.request_id, id: entry?.id ?? '' };
   const call = { ...work, mode: modeOf(terminal, options), interruption };
   const signals = client.signals(call.requestId, { signal: interruption.giveUp });
+  using silence = explainSilence(invocation, work);
   if (invocation.json) {
-    interruption.watch(work);
-    return printJson(await endOf(signals, call.id), invocation, call);
+    interruption.watch({ ...work, quiet: silence.quiet });
+    return printJson(await endOf(signals, call.id, silence.add), invocation, call);
   }
   const printer = createAnswerPrinter(terminal, call.mode);
   const line = createLiveLine(terminal, options.model ?? options.alias ?? DEFAULT_ALIAS, 'asked');
-  interruption.watch({ ...work, quiet: line.quiet });
+  const quiet = (asking: boolean): void => {
+    line.quiet(asking);
+    silence.quiet(asking);
+  };
+  interruption.watch({ ...work, quiet });
   const response = await endOf(signals, call.id, (signal) => {
+    silence.add(signal);
     if (signal.type === 'directive.retry_scheduled')
       terminal.err(terminal.paintErr('yellow', retryText(signal.data)));
     if (signal.type === 'directive.waiting') line.show(signal);

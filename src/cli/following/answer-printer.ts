@@ -2,7 +2,7 @@
  *  Only the answer itself is written to stdout. */
 import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../../contract/model/delta-fold.ts';
 import type { Signal } from '../../contract/signal/signal.ts';
-import { type DataOf, retryText, waitText } from './signal-gist.ts';
+import { type DataOf, retryText } from './signal-gist.ts';
 import { oneLine, printable, type Terminal } from '../terminal.ts';
 import { createToolBoard } from './tool-board.ts';
 import { modelText, turnIn } from './turn-text.ts';
@@ -127,7 +127,6 @@ function modelOf({ result, metadata }: DataOf<'ai.llm.response'>): string | null
 
 function remarkOf(signal: Signal): string | null {
   if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
-  if (signal.type === 'directive.waiting') return waitText(signal.data);
   if (signal.type === 'agent.child.started')
     return oneLine(`↳ ${signal.data.tag}: ${signal.data.agent} in ${signal.data.child_request_id}`);
   if (signal.type === 'agent.child.exit') return oneLine(`↳ ${signal.data.tag}: ${signal.data.status}`);

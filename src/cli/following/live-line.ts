@@ -33,7 +33,8 @@ export function createLiveLine(terminal: Terminal, title: string, state: string)
       if (next === null) return;
       current = next;
       if (terminal.live) draw();
-      else terminal.err(`${name} ${current}`);
+      // The silence of the call explains its waits.
+      else if (signal.type !== 'directive.waiting') terminal.err(`${name} ${current}`);
     },
     quiet: (asking) => {
       isQuiet = asking;

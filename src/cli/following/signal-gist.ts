@@ -148,7 +148,10 @@ export function errorText({ type, message, details }: ErrorEnvelope): string {
 
 export function progressText({ progress, total, message }: DataOf<'ai.tool.progress'>): string {
   const count = total === undefined ? String(progress) : `${progress}/${total}`;
-  return message === undefined ? count : `${count} ${oneLine(message, 80)}`;
+  if (message === undefined) return count;
+  // Nothing has been done yet: the message says why.
+  const before = progress === 0 && total === undefined ? '' : `${count} `;
+  return `${before}${oneLine(message, 80)}`;
 }
 
 export function retryText({
@@ -167,17 +170,20 @@ export function retryText({
 /** Reasons whose message names the instant already, or whose wait begins with the acceptance. */
 const SAYS_SINCE: ReadonlySet<string> = new Set(['retry', 'worker_lost', 'later']);
 
-/** Reason of a wait, and when it is tried again: the time of today, else the date too, by UTC. */
+/** Reason of a wait, and when it is tried again. */
 export function whyText({ message, reason, since, until }: Wait, now = Date.now()): string {
   // It may be tomorrow, or next year.
   if (reason === 'later') return `begins at ${until ?? 'an instant'}`;
   // A question is over then: nothing is tried again.
   const word = reason === 'input_required' ? 'until' : reason === 'limit' ? 'next at' : 'tried again at';
-  const today = new Date(now).toISOString().slice(0, 10);
-  const shown = (at: string): string => (at.startsWith(today) ? at.slice(11, 19) : instantText(at));
-  const again = until === null ? '' : `, ${word} ${shown(until)}`;
-  const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${shown(since)}`;
+  const again = until === null ? '' : `, ${word} ${clockText(until, now)}`;
+  const from = since === undefined || SAYS_SINCE.has(reason) ? '' : `, since ${clockText(since, now)}`;
   return `${oneLine(message, 200)}${from}${again}`;
+}
+
+/** The time of an instant of today, else the date too, by UTC. */
+export function clockText(at: string, now = Date.now()): string {
+  return at.startsWith(new Date(now).toISOString().slice(0, 10)) ? at.slice(11, 19) : instantText(at);
 }
 
 /** When programs of a remote type last asked for work, and how much waits for one. */

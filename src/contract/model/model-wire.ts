@@ -1,5 +1,6 @@
 // The wires that a model request may be written in: the endpoint of each, and the providers that answer it.
 // Must never name a wire that needs a translation: a request is passed on as it is.
+import { BUILT_IN_PROVIDERS, type ModelTable } from './model-name.ts';
 
 /** Wires of model requests, each with one endpoint of its provider's API. */
 export const MODEL_WIRES = [
@@ -35,6 +36,18 @@ const TYPES: Readonly<Record<WireFamily, readonly string[]>> = {
 export function speaks(providerType: string, family: WireFamily): boolean {
   return TYPES[family].includes(providerType);
 }
+
+/** How to get a provider of a family where none is configured. */
+export function missingProvider(family: WireFamily, providers: ModelTable['providers']): string {
+  const key = BUILT_IN_PROVIDERS.get(family)?.at(-1) ?? 'its key';
+  const isScripted = [...providers.values()].some(({ type }) => type === 'scripted');
+  const remedy = `start the service with ${key}, or configure one with its \`base_url\` (docs/model-endpoint.md)`;
+  return isScripted ? `${remedy}; ${OF_SCRIPTED}` : remedy;
+}
+
+/** A script is matched with the messages of directives, and its turns are in no provider's form. */
+export const OF_SCRIPTED =
+  'a scripted provider answers only `adjutant llm`, `adjutant ask` and directives, and `npm run demo -- agent` in a clone shows an agent without a key';
 
 /** The operation of a wire, as spans and metrics name it. */
 export function operationOfWire(wire: ModelWire): 'chat' | 'embeddings' {

@@ -200,14 +200,20 @@ function openRounds({ questions }: Journal, requestId: string, directives: reado
   return questions.rounds(requestId, asking.slice(0, MOST_ASKING));
 }
 
+/** A directive that is accepted for so long should have been taken: its lane says why it was not. Milliseconds. */
+const UNTAKEN_MS = 1_000;
+
 /** States of the lanes in which one of them waits. */
 async function presentWaits(
   waits: RequestReaderParts['waits'],
   { directives, gated, now }: { directives: readonly DirectiveRecord[] } & Pick<SeenNow, 'gated' | 'now'>,
 ): Promise<PresentWaits> {
   const stuck = directives.filter(
-    ({ id, lane, waits: known, leaseUntil }) =>
-      known !== null || gated.has(id) || (leaseUntil !== null && (leaseUntil <= now || isCustom(lane))),
+    ({ id, lane, status, acceptedAt, waits: known, leaseUntil }) =>
+      known !== null ||
+      gated.has(id) ||
+      (status === 'accepted' && acceptedAt + UNTAKEN_MS <= now) ||
+      (leaseUntil !== null && (leaseUntil <= now || isCustom(lane))),
   );
   const lanes = new Set(stuck.flatMap(({ lane }) => (lane === null ? [] : [lane])));
   if (waits === undefined) return new Map();

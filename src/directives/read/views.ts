@@ -48,11 +48,13 @@ export const NOTHING_NOW: Omit<SeenNow, 'now'> = {
 };
 
 function directiveSummary(requestId: string, record: DirectiveRecord, seen: SeenNow): DirectiveSummary {
+  const { waiting } = waitingOf(record, seen);
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],
     request_id: ownId(requestId),
-    status: record.status,
+    // Its worker has claimed it, and waits for a program: nothing is in flight.
+    status: waiting?.reason === 'no_program' && record.status === 'running' ? 'waiting' : record.status,
     lane: record.lane,
     attempts: record.fence - record.released,
     failures: record.failures,
@@ -64,7 +66,7 @@ function directiveSummary(requestId: string, record: DirectiveRecord, seen: Seen
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     ...beginOf(record),
     digest: record.digest,
-    ...waitingOf(record, seen),
+    ...(waiting === undefined ? {} : { waiting }),
     ...inputsOf(record, seen.rounds),
     ...noticesOf(seen.notices, record.id),
   };
@@ -142,6 +144,8 @@ function waitIn(lane: string, record: DirectiveRecord, { present, gated, now }: 
   // The worker that has claimed it waits for a program, too.
   if (record.status === 'running' && known?.reason === 'no_program') return known;
   const again = waits ?? retryOf(record);
+  // The sweeper notes the reason a moment later.
+  if (again === null && record.status === 'accepted') return known ?? null;
   return known !== undefined && known.reason === again?.reason ? known : again;
 }
 

@@ -1,7 +1,7 @@
 /** The model that a caller names: an alias, `provider:model`, or a provider's own name. Decides who answers.
  *  It must never guess between two providers. */
-import { BUILT_IN_PROVIDERS, type ModelTable, parseModelName } from '../../contract/model/model-name.ts';
-import { speaks, type WireFamily } from '../../contract/model/model-wire.ts';
+import { type ModelTable, parseModelName } from '../../contract/model/model-name.ts';
+import { missingProvider, OF_SCRIPTED, speaks, type WireFamily } from '../../contract/model/model-wire.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 
 export type NamedModel = { readonly model: string } | { readonly model_alias: string };
@@ -13,25 +13,24 @@ export function namedModel(name: string, family: WireFamily, { aliases, provider
   const named = ref === null ? undefined : providers.get(ref.provider);
   if (ref !== null && named !== undefined) {
     if (speaks(named.type, family)) return { model: name };
-    throw refused(`${otherForm(ref.provider, named.type, family)}: ${USE_DIRECTIVES}`);
+    throw refused(
+      `${otherForm(ref.provider, named.type, family)}: ${named.type === 'scripted' ? OF_SCRIPTED : USE_DIRECTIVES}`,
+    );
   }
   const speaking = [...providers].filter(([, { type }]) => speaks(type, family));
   const served = speaking.filter(([, provider]) => provider.served !== false);
   const among = served.length > 0 ? served : speaking;
   const [first, ...others] = among;
   if (first === undefined)
-    throw refused(`no provider is configured that answers in the form of ${family}: ${setKey(family)}`);
+    throw refused(
+      `no provider is configured that answers in the form of ${family}: ${missingProvider(family, providers)}`,
+    );
   const own = others.length === 0 ? first : theOne(among, family);
   if (own !== null) return { model: `${own[0]}:${name}` };
   const names = among.map(([provider]) => `${provider}:${name}`).slice(0, 10);
   throw refused(
     `several providers may have the model "${name.slice(0, 128)}": name one of ${names.join(', ')}`,
   );
-}
-
-function setKey(family: WireFamily): string {
-  const key = BUILT_IN_PROVIDERS.get(family)?.at(-1) ?? 'its key';
-  return `start the service with ${key}, or configure one with its \`base_url\` (docs/model-endpoint.md)`;
 }
 
 const USE_DIRECTIVES =

@@ -99,6 +99,7 @@ async function untilEnded(
   context: Context,
 ): Promise<Execution> {
   const { tasks, signal, lane, report } = context;
+  const undrained = AbortSignal.any([signal, tasks.draining]);
   let isNew = tasks.task === null;
   let absence: Wait | undefined;
   let isReported = false;
@@ -119,7 +120,7 @@ async function untilEnded(
         continue;
       }
       isNew = false;
-      const execution = executionOf(found) ?? interruptedOf(found, context);
+      const execution = executionOf(found) ?? interruptedOf(found, context) ?? leftOf(found, context);
       if (execution !== null) return execution;
       // Work that was parked just now is taken next, where a program runs.
       const isAbsent = found.state === 'waiting' && !found.isServed && !found.isParked;
@@ -131,7 +132,7 @@ async function untilEnded(
     } catch (error) {
       if (!isRedisAway(error)) throw error;
     }
-    await watch.changed(READ_EVERY_MS, signal);
+    await watch.changed(READ_EVERY_MS, tasks.draining.aborted ? signal : undrained);
   }
 }
 
@@ -209,6 +210,11 @@ function executionOf({ state, finish, begun }: WorkState): Execution | null {
 function interruptedOf({ state, begun, attempt }: WorkState, { attempt: own }: Context): Execution | null {
   const died = state === 'running' ? begun - 1 : begun;
   return own < attempt + died ? { ...doubtful(begun), resumable: true, isExecuted: true } : null;
+}
+
+/** null: it is not left. Work that no program has begun stays parked, and another worker waits for it: a stop does not. */
+function leftOf({ state }: WorkState, { tasks }: Context): Execution | null {
+  return tasks.draining.aborted && state === 'waiting' ? { ...stopped(false), resumable: true } : null;
 }
 
 function endedWith(finish: string, begun: number): Execution {

@@ -6,7 +6,7 @@ import type { ListedAgent } from '../../contract/run/agent-listing.ts';
 import { DEFAULT_ALIASES } from '../../contract/model/model-name.ts';
 
 /** Arguments with which servers are started. */
-export interface Installation extends Pick<Config, 'directory' | 'models'> {
+export interface Installation extends Pick<Config, 'directory' | 'models' | 'serverVariables'> {
   agents: readonly Pick<ListedAgent, 'name' | 'description'>[];
 }
 
@@ -21,7 +21,7 @@ const LONGEST_DESCRIPTION = 300;
 /** Linux takes no longer argument than 128 KiB. */
 const MOST_BYTES = 100_000;
 
-export function controlProcess({ directory, models, agents }: Installation) {
+export function controlProcess({ directory, models, agents }: Omit<Installation, 'serverVariables'>) {
   const args = [PROGRAM, knownNames({ models, agents })];
   return { kind: 'stdio', command: process.execPath, args, env: {}, cwd: directory } as const;
 }

@@ -22,9 +22,8 @@ export function mcpServers(
   config: Config,
   { agents = [], ...options }: Omit<McpPoolOptions, 'servers'> & Partial<Pick<Installation, 'agents'>>,
 ): McpPool {
-  const { mcpServers: configured, directory, models } = config;
-  const servers = [...configured].flatMap(([name, server]) =>
-    server.kind === 'module' ? [] : [serverOptions(name, server, { directory, models, agents })],
+  const servers = [...config.mcpServers].flatMap(([name, server]) =>
+    server.kind === 'module' ? [] : [serverOptions(name, server, { ...config, agents })],
   );
   return createMcpPool({ ...options, servers });
 }
@@ -92,7 +91,7 @@ function transportOptions(
     case 'http':
       return addressOf(server);
     case 'stdio':
-      return processOf(server, installation.directory);
+      return processOf(server, installation);
     case 'openapi':
       return apiOf(server, installation.directory);
     case 'builtin':
@@ -117,8 +116,9 @@ function apiOf(
 
 function processOf(
   { command, args, env, cwd = '.', uid, gid, start_timeout_ms: startMs }: StdioServerConfig,
-  directory: string,
+  { directory, serverVariables }: Installation,
 ) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
-  return { kind: 'stdio', command, args, env, startMs, cwd: resolve(directory, cwd), ...user } as const;
+  const program = { command, args, env: { ...serverVariables, ...env }, cwd: resolve(directory, cwd) };
+  return { kind: 'stdio', ...program, startMs, ...user } as const;
 }

@@ -11,7 +11,7 @@ import {
   resolveModels,
 } from '../../contract/model/model-name.ts';
 import { WEBHOOK_TYPE } from '../../contract/signal/webhook.ts';
-import { familyOf, speaks } from '../../contract/model/model-wire.ts';
+import { familyOf, missingProvider, speaks } from '../../contract/model/model-wire.ts';
 import { TOOL_LANE } from '../../contract/tool/tool-pattern.ts';
 import type { LlmRequest, ToolExec } from '../../contract/directive/work-directive.ts';
 
@@ -202,7 +202,11 @@ function requestRoute(directive: LlmRequest, { aliases, providers }: ModelTable)
   const route = modelRoute(directive, { aliases, providers: new Map(speaking) });
   if (route.kind === 'lane' || modelRoute(directive, { aliases, providers }).kind === 'ended') return route;
   const named = directive.model || directive.model_alias;
-  const message = `no provider of "${named}" answers requests in the form of ${family}; ${speaking.length === 0 ? 'none is configured' : `those are ${speaking.map(([name]) => name).join(', ')}`}`;
+  const known =
+    speaking.length === 0
+      ? `none is configured: ${missingProvider(family, providers)}`
+      : `those are ${speaking.map(([name]) => name).join(', ')}`;
+  const message = `no provider of "${named}" answers requests in the form of ${family}; ${known}`;
   return {
     kind: 'ended',
     error: errorEnvelope('unknown_model', message, { field: 'model', wire: directive.wire }),

@@ -190,6 +190,7 @@ function taskKeeping(parts: AttemptParts, claimed: Claimed, handle: AttemptHandl
       return verdict === 'kept';
     },
     goesOn: () => handle.stopReason() === 'shutdown' || handle.stopReason() === 'lost',
+    draining: parts.running.draining,
     clock() {
       const now = redisNow(claimed);
       return { now, remainingMs: claimed.granted.deadlineAt - now };

@@ -22,6 +22,7 @@ export function createRunningAttempts() {
   const cancelled = createRecentIds(REMEMBERED_MS, MOST_REMEMBERED);
   const recording = new AbortController();
   const givenUp: AbortSignal = recording.signal;
+  const drain = new AbortController();
   let stoppedForGood: StopReason | null = null;
 
   function begin({ requestId, id }: ClaimRef): AttemptHandle {
@@ -65,6 +66,11 @@ export function createRunningAttempts() {
       recording.abort(new Error('Redis did not answer before the worker was stopped'));
     },
     givenUp,
+    /** The worker takes nothing more, and ends when what runs has ended. */
+    beginDrain(): void {
+      drain.abort(new Error('the worker is stopping'));
+    },
+    draining: drain.signal as AbortSignal,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
   };

@@ -71,6 +71,8 @@ export interface TaskKeeping {
   keep(task: string): Promise<boolean>;
   /** Whether the next attempt goes on with it, now that this one was stopped. */
   goesOn(): boolean;
+  /** Aborted when the worker begins to stop: what the other side has not begun is left to the next attempt. */
+  readonly draining: AbortSignal;
   /** Milliseconds since the epoch, and until the deadline, by the clock of Redis. */
   clock(): { readonly now: number; readonly remainingMs: number };
 }

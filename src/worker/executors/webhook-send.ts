@@ -78,7 +78,7 @@ async function deliver(
     if (url !== undefined) await gone.add(url, tenant).catch(() => {});
     return failed({ ...(url === undefined ? GONE_ENDPOINT : DISABLED), details: GONE_NOW });
   } catch (error) {
-    return failed(unanswered(error, receiver));
+    return failed(unanswered(error, receiver, directive));
   }
 }
 
@@ -135,9 +135,10 @@ const NOT_ALLOWED = refusal(
   { reason: 'unknown_endpoint' },
 );
 
-function unanswered(error: unknown, { timeoutMs }: Receiver): ErrorEnvelope {
+function unanswered(error: unknown, { timeoutMs }: Receiver, { endpoint }: WebhookSend): ErrorEnvelope {
   if (error instanceof PrivateAddress) {
-    const fix = 'only public addresses are allowed, unless the operator sets `private_addresses`';
+    const place = endpoint === undefined ? 'callers_may_give_urls' : `endpoints.${endpoint}`;
+    const fix = `only public addresses are allowed, unless the operator sets \`webhooks.${place}.private_addresses\``;
     return refusal('has a private address', fix, { reason: 'private_address' });
   }
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };

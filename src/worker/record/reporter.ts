@@ -93,7 +93,8 @@ export function createReporter(options: ReporterOptions): Reporter {
     const verdict = await persistently(() => log.append(claim, drafts, closed || !spoken), givenUp);
     if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
-    else spoken = true;
+    // A wait is no part of an answer: an attempt that only waited is no attempt.
+    else spoken ||= batch.some(({ type }) => type !== 'directive.waiting');
     budget.wrote(amount);
     return verdict === 'appended';
   }

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import type { McpServerConfig } from '../../../src/config/servers.ts';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
+import { serverOptions } from '../../../src/service/roles/mcp-servers.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
+import { parse } from '../../support/parsed-config.ts';
 import { everything, legacyPeer, modernPeer, slowly } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
 import { SILENT } from '../../../src/platform/telemetry/logger.ts';
@@ -14,6 +17,30 @@ import { SILENT } from '../../../src/platform/telemetry/logger.ts';
 async function ownLog(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');
 }
+
+// docs/mcp-servers.md, "Variables of a stdio server": npx waited without a word behind a private authority.
+test('a server gets the network of its worker, but no password of a proxy and no other variable', async () => {
+  const { command, args } = everything().transport;
+  const raw = { mcpServers: { it: { command, args, cwd: '/', env: { NO_PROXY: 'own.example' } } } };
+  const config = parse(raw, {
+    NODE_EXTRA_CA_CERTS: '/srv/user@company/authority.pem',
+    https_proxy: 'http://proxy.example:3128',
+    HTTP_PROXY: 'http://user:password@proxy.example:3128',
+    NO_PROXY: '.internal.example',
+    KEY_OF_THE_WORKER: 'secret',
+  });
+  const { call } = openPool(
+    serverOptions('it', config.mcpServers.get('it') as McpServerConfig, { ...config, agents: [] }),
+  );
+  const env = JSON.parse(textOf(await call('get-env'))) as Record<string, string>;
+  expect(env).toMatchObject({
+    NODE_EXTRA_CA_CERTS: '/srv/user@company/authority.pem',
+    https_proxy: 'http://proxy.example:3128',
+    NO_PROXY: 'own.example',
+  });
+  expect(Object.keys(env)).not.toContain('HTTP_PROXY');
+  expect(Object.keys(env)).not.toContain('KEY_OF_THE_WORKER');
+});
 
 test('connects on the first call, without start', async () => {
   const { pool, call, listings } = openPool(legacyPeer());
@@ -192,8 +219,15 @@ test('a call that ends while its server is still starting says so, since when, w
   // Issue 36: the log of `adjutant up` was silent meanwhile.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   pool.start();
-  vi.advanceTimersByTime(5_000);
+  const said: unknown[] = [];
+  void call('echo', {}, { onProgress: ({ message }) => void said.push(message) });
+  await vi.advanceTimersByTimeAsync(5_000);
   vi.useRealTimers();
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^waits for its server: it has been starting for \d+ s; at its first start npx downloads it/,
+    ),
+  ]);
   expect(logs.find(({ message }) => message === 'MCP server is still starting')?.fields).toMatchObject({
     reason: expect.stringMatching(/at its first start npx downloads it, which may take minutes$/),
   });

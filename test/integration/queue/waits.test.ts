@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal/signal.ts';
+import { untilHolds } from '../../support/eventually.ts';
 import { openEngineTest } from '../../support/engine.ts';
 import { call, calls, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { LANE } from '../../support/journal.ts';
@@ -57,6 +58,17 @@ test('a directive that nobody takes says that its lane has no worker, until one 
   await open.resultOf(one);
   expect(await open.typesOf(one)).toEqual(['directive.waiting', 'ai.tool.started', 'ai.tool.result']);
   expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
+});
+
+test('a directive that nobody takes shows its reason before the sweeper notes it', async () => {
+  await using open = await openPipeline(redis.url);
+  const one = call({ deadline_ms: 60_000 });
+  const { request_id: requestId } = await open.client.submit(one);
+  const waiting = { reason: 'no_worker', message: `no worker serves the lane ${LANE}` };
+  await untilHolds(async () =>
+    expect(await open.client.directive(requestId, one.id)).toMatchObject({ status: 'accepted', waiting }),
+  );
+  expect(await open.log(requestId)).toEqual([]);
 });
 
 test('a directive whose worker is lost says so from the end of the lease on, and who is missing', async () => {

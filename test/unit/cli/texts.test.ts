@@ -283,6 +283,11 @@ describe('a signal', () => {
   test.each([
     ['ai.tool.started', { call_id: 'c', tool_name: 'a.b' }, 'c a.b'],
     ['ai.tool.progress', { call_id: 'c', progress: 1, total: 2, message: 'half' }, 'c 1/2 half'],
+    [
+      'ai.tool.progress',
+      { call_id: 'c', progress: 0, message: 'waits for its server' },
+      'c waits for its server',
+    ],
     ['ai.tool.result', { call_id: 'c', result: { ok: true, payload: 'fine' } }, 'c fine'],
     ['ai.tool.result', { call_id: 'c', result: { ok: false, error } }, 'c timeout: too slow'],
     [

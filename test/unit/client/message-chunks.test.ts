@@ -148,13 +148,13 @@ test('a stream that was stopped has no end', async () => {
 });
 
 /** A transport whose service answers each start as `start` does, and knows each request as ended. */
-function transportOf(start: () => Promise<never>) {
+function transportOf(start: () => Promise<never>, kept: string[] = []) {
   const client = {
     signals: async function* () {},
     request: async () => ({ closed_at: 'now' }),
     runs: { start },
   };
-  const storage = { getItem: () => null, setItem: () => {} };
+  const storage = { getItem: () => null, setItem: (_chat: string, run: string) => void kept.push(run) };
   return createChatTransport({ client: client as never, agent: 'a', storage });
 }
 
@@ -171,6 +171,45 @@ test('a message has a bounded number of answers, whatever the service says', asy
   // The same, where each id has an answer that has ended.
   await expect(sendMessages({ ...sent, trigger: 'regenerate-message' })).rejects.toThrow(/has 100 answers/);
   expect(starts).toBe(100);
+});
+
+test('a chat names no run that did not start', async () => {
+  const kept: string[] = [];
+  const refused = async (): Promise<never> => {
+    throw Object.assign(new Error('No.'), { problem: { code: 'forbidden' } });
+  };
+  const { sendMessages } = transportOf(refused, kept);
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }];
+  await expect(sendMessages({ chatId: 'c', messages, trigger: 'submit-message' })).rejects.toThrow('No.');
+  expect(kept).toEqual([]);
+});
+
+test('another answer gets the texts of the chat where the run before it is forgotten', async () => {
+  const starts: { messages: unknown; conversation_id: string }[] = [];
+  const client = {
+    signals: async function* () {},
+    request: async (id: string) => (id === 'c.n' ? { closed_at: 'now' } : null),
+    runs: { start: async (run: (typeof starts)[number]) => void starts.push(run) },
+  };
+  const storage = { getItem: () => null, setItem: () => {} };
+  const { sendMessages } = createChatTransport({ client: client as never, agent: 'a', storage });
+  const text = (content: string) => [{ type: 'text', text: content }];
+  const messages = [
+    { id: 'm', role: 'user', parts: text('Hello') },
+    { id: 'c.m', role: 'assistant', parts: text('Hi.') },
+    { id: 'n', role: 'user', parts: text('Why?') },
+  ];
+  await sendMessages({ chatId: 'c', messages, trigger: 'regenerate-message' });
+  expect(starts).toMatchObject([
+    {
+      conversation_id: 'c.n.2',
+      messages: [
+        { role: 'user', content: [{ text: 'Hello' }] },
+        { role: 'assistant', content: 'Hi.' },
+        { role: 'user', content: [{ text: 'Why?' }] },
+      ],
+    },
+  ]);
 });
 
 test('values that the AI SDK refuses to parse are shown as their text, and the page reads on behind a route', async () => {

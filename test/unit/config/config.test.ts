@@ -17,6 +17,7 @@ describe('an empty configuration', () => {
   test('gets every default', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
+      serverVariables: {},
       tokenKeys: [],
       runtimeServerRules: null,
       runtime_servers: {

@@ -8,6 +8,7 @@ import { parse } from '../../support/parsed-config.ts';
 
 const INSTALLATION = {
   directory: '/',
+  serverVariables: {},
   models: new Map([['smart', ['a:b']]]),
   agents: [{ name: 'coder', description: 'Writes code' }],
 };

@@ -25,6 +25,9 @@ LONGEST_TYPE = 128
 REFUSED_FOR_S = 300
 """How long a key or a type may be refused that the service has accepted before."""
 
+IGNORED_S = 5.0
+"""How long a handler may go on after its cancellation before a warning."""
+
 
 @dataclass(frozen=True)
 class Work(Generic[D]):
@@ -235,8 +238,7 @@ class Worker:
                 pass
             # Withdrawn, lost, or stopped: another end is recorded, or the lease ends, unless the handler still returns one.
             is_withdrawn = not handling.done()
-            handling.cancel()
-            await asyncio.wait({handling})
+            await self._cancelled(handling, work)
             if not handling.cancelled():
                 # The lease is renewed until the end is recorded.
                 await self._end(held, handling.result())
@@ -245,6 +247,19 @@ class Worker:
         finally:
             handling.cancel()
             holding.cancel()
+
+    async def _cancelled(self, handling: asyncio.Task[Any], work: TakenWork) -> None:
+        """Cancels a handler, and waits for it. One that ignores that holds its place: the log has it once, and its end."""
+        handling.cancel()
+        asked_at = time.monotonic()
+        _, going_on = await asyncio.wait({handling}, timeout=IGNORED_S)
+        if not going_on:
+            return
+        name = f"{work.directive.get('request_id')}/{work.directive.get('id')} of type {work.type}"
+        ignored = "The handler of %s has ignored its cancellation for %.0f s: it holds one of %d places until it returns"
+        LOG.warning(ignored, name, time.monotonic() - asked_at, self._concurrency)
+        await asyncio.wait({handling})
+        LOG.info("The handler of %s ended %.0f s after its cancellation", name, time.monotonic() - asked_at)
 
     async def _begin(self, held: Mapping[str, Any], lease: float) -> Optional[float]:
         """When the lease ends, by the monotonic clock; None: it is lost.

@@ -167,6 +167,7 @@ async function executeStopped(
       task,
       keep: async () => true,
       goesOn: () => goesOn,
+      draining: new AbortController().signal,
       clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }),
     },
   } as unknown as ExecutionContext;
@@ -190,6 +191,7 @@ test('the deadline of work that no program has taken says so', async () => {
   const tasks = {
     task: 'unserved',
     goesOn: () => false,
+    draining: stop.signal,
     clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }),
   };
   const context = { signal: stop.signal, lane: 'custom.pay', attempt: 1, tasks, report: () => stop.abort() };
@@ -199,6 +201,41 @@ test('the deadline of work that no program has taken says so', async () => {
     ambiguous: false,
     notBegun: 'no program asks for the directives of the lane custom.pay',
   });
+});
+
+// A stop waited its whole drain for a program that did not come.
+test('a worker that stops leaves work that no program has begun, and waits for work that one has', async () => {
+  const { store } = opened;
+  const drain = new AbortController();
+  const definition = remoteDefinition(
+    { type: 'pay', schema: {} as never, effect: 'once', leaseMs: 60_000 },
+    {
+      ...store,
+      // The stop begins while it waits for a change.
+      read: async (...args) => {
+        const state = await store.read(...args);
+        setImmediate(() => drain.abort());
+        return state;
+      },
+    },
+  );
+  const executed = async (task: string): Promise<Execution> => {
+    const clock = () => ({ now: Date.now(), remainingMs: HOUR_MS });
+    const tasks = { task, goesOn: () => false, draining: drain.signal, clock };
+    const { signal } = new AbortController();
+    const context = { signal, lane: 'custom.pay', attempt: 1, tasks, report: () => {} };
+    const directive = { type: 'pay', id: task, deadline_ms: HOUR_MS } as unknown as Directive;
+    return definition.execute(directive, context as unknown as ExecutionContext);
+  };
+  const token = await begin('begun');
+  await store.park('pay', 'unbegun', work());
+  const begun = executed('begun');
+  expect(await executed('unbegun')).toMatchObject({ resumable: true, ambiguous: false });
+  const result = { ok: true, payload: 'paid', effects: [] };
+  await store.end('pay', 'begun', token, JSON.stringify({ result }));
+  expect(await begun).toMatchObject({ result });
+  // It stays parked, and the next attempt waits for it.
+  expect(await store.take('pay')).toMatchObject({ workId: 'unbegun' });
 });
 
 test('work that is parked after the stop of its attempt is withdrawn, and made anew', async () => {
@@ -221,7 +258,11 @@ test('work that is parked after the stop of its attempt is withdrawn, and made a
     { type: 'pay', schema: {} as never, effect: 'once', leaseMs: 1 },
     store,
   );
-  const tasks = { task: parked, clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }) };
+  const tasks = {
+    task: parked,
+    draining: new AbortController().signal,
+    clock: () => ({ now: Date.now(), remainingMs: HOUR_MS }),
+  };
   const context = { signal: new AbortController().signal, tasks } as unknown as ExecutionContext;
   const again = await definition.execute({ type: 'pay' } as unknown as Directive, context);
   expect(again).toMatchObject({ ambiguous: false, unmade: true });

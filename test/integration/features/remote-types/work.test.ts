@@ -71,7 +71,7 @@ test('a directive that no program takes says so, until one asks', async () => {
   await submit('audit', 'unserved');
   const read = async () => client.directive('unserved', 'work');
   await expect.poll(read, { timeout: 60_000 }).toMatchObject({
-    status: 'running',
+    status: 'waiting',
     waiting: {
       reason: 'no_program',
       message:
@@ -90,6 +90,24 @@ test('a directive that no program takes says so, until one asks', async () => {
   expect(after).not.toHaveProperty('waits');
   expect(await read()).not.toHaveProperty('waiting');
   await client.close();
+});
+
+// A stop waited its whole drain for a program that did not come.
+test('a worker that stops gives back at once what no program has taken, and it costs no attempt', async () => {
+  const config = { remote_directives: { audit: {} }, mcpServers: {}, worker: { drain_ms: 600_000 } };
+  const environment = { ADJUTANT_ADMIN_KEY: ADMIN };
+  await using other = await startService({ redisUrl: redis.url, config, environment });
+  const client = createHttpClient({ baseUrl: other.url, apiKey: ADMIN });
+  const read = async () => client.directive('left', 'work');
+  await client.submit({ type: 'audit', request_id: 'left', id: 'work' } as never);
+  await expect.poll(read, { timeout: 60_000 }).toMatchObject({ waiting: { reason: 'no_program' } });
+  await client.close();
+  await other.stop();
+  await using next = await startService({ redisUrl: redis.url, prefix: other.prefix, config, environment });
+  const reader = createHttpClient({ baseUrl: next.url, apiKey: ADMIN });
+  const again = async () => reader.directive('left', 'work');
+  await expect.poll(again, { timeout: 60_000 }).toMatchObject({ status: 'waiting', attempts: 1 });
+  await reader.close();
 });
 
 test('work that was cancelled does not begin, and its end has no effect', async () => {

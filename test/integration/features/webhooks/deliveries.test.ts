@@ -186,7 +186,14 @@ describe('a receiver', () => {
     ['never', { type: 'webhook_failed', details: { status: 500 } }],
     ['headers', { type: 'network' }],
     ['silent', { type: 'timeout' }],
-    ['inside', { type: 'webhook_failed', details: { reason: 'private_address' } }],
+    [
+      'inside',
+      {
+        type: 'webhook_failed',
+        message: expect.stringContaining('`webhooks.endpoints.inside.private_addresses`') as string,
+        details: { reason: 'private_address' },
+      },
+    ],
   ])('that is %s gets no more than its attempts', async (name, error) => {
     await client.submit(call(name, { on_end: name }));
     await failureOf(name).toMatchObject(error);

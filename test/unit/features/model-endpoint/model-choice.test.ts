@@ -13,3 +13,11 @@ test.each([
     `no provider is configured that answers in the form of ${family}: start the service with ${key}, or configure one`,
   );
 });
+
+// docs/any-agent.md: a newcomer without a key has the scripted provider alone, which answers no SDK.
+test.each(['m', 'demo:script'])('the refusal of "%s" says what a scripted provider answers', (model) => {
+  const providers = new Map([['demo', { type: 'scripted' }]]);
+  expect(() => namedModel(model, 'openai', { aliases: new Map(), providers })).toThrow(
+    'a scripted provider answers only `adjutant llm`, `adjutant ask` and directives, and `npm run demo -- agent`',
+  );
+});

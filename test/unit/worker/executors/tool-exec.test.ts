@@ -125,6 +125,7 @@ test('a tool of this process that breaks is asked about later, as a lost answer 
     task: null,
     keep: async (task) => kept.push(task) > 0,
     goesOn: () => false,
+    draining: new AbortController().signal,
     clock: () => ({ now: 1_000, remainingMs: 60_000 }),
   };
   const settings = { tries: 3, firstMs: 10, settleMs: 0, totalMs: 60_000 };
@@ -195,6 +196,7 @@ describe('a call that its server keeps as a task', () => {
     task: 'an earlier one',
     keep: async () => true,
     goesOn: () => true,
+    draining: new AbortController().signal,
     clock: () => ({ now: 0, remainingMs: 1_000 }),
   };
 
