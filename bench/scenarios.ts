@@ -73,7 +73,6 @@ export const TABLE: Readonly<Record<'always' | 'everysec', readonly string[]>> =
     'mcp',
     'mcp-http',
     'chain',
-    'steps',
     'apart',
   ],
   always: ['bullmq', 'noop'],
