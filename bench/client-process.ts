@@ -43,6 +43,12 @@ async function open(name: string, at: Target): Promise<Transport> {
       const { openRunOverHttp, STEPS_AGENT } = await import('./transports/run.ts');
       return openRunOverHttp(at, STEPS_AGENT);
     }
+    case 'agent': {
+      const { openRunOverHttp, RUN_AGENT } = await import('./transports/run.ts');
+      return openRunOverHttp(at, RUN_AGENT);
+    }
+    case 'bare-agent':
+      return (await import('./transports/bare-agent.ts')).openBareAgent(at);
     case 'peer-one':
     case 'peer-three':
       return (await import('./transports/peer.ts')).openPeer(at, name === 'peer-one' ? 'one' : 'three');
@@ -59,7 +65,7 @@ async function open(name: string, at: Target): Promise<Transport> {
     case 'http':
       return (await import('./transports/directive.ts')).openHttp(at);
     case 'mcp':
-      return (await import('./transports/mcp.ts')).openMcp();
+      return (await import('./transports/mcp.ts')).openMcp(at);
     case 'host-direct':
       return (await import('./transports/host.ts')).openHostDirect();
     case 'host-http':

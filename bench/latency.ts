@@ -15,3 +15,26 @@ function percentile(sorted: Float64Array, share: number): number {
   const rank = Math.max(1, Math.ceil(sorted.length * share));
   return sorted[rank - 1] ?? Number.NaN;
 }
+
+/** The time from the start of each operation to its first text. */
+export function firstTexts() {
+  let latenciesMs: number[] = [];
+  return {
+    /** Returns what each text of the operation calls. */
+    begin(): () => void {
+      const startedAt = performance.now();
+      let isFirst = true;
+      return () => {
+        if (isFirst) latenciesMs.push(performance.now() - startedAt);
+        isFirst = false;
+      };
+    },
+    /** One sentence about the operations since the last note; empty where none had text. */
+    note(): string {
+      if (latenciesMs.length === 0) return '';
+      const { p50Ms } = summarizeLatencies(latenciesMs);
+      latenciesMs = [];
+      return `first text after ${p50Ms.toFixed(1)} ms, p50`;
+    },
+  };
+}

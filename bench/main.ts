@@ -7,9 +7,16 @@ import { disturbed, busyMachine } from './busy-machine.ts';
 import { PEER_SCENARIOS } from './peers/peers.ts';
 import { type Figures, figuresOf, goalTable } from './goals.ts';
 import { lastFigures, type LastRow, lastRows, saveRun } from './last-run.ts';
-import { type Measured, type Measurement, measure, type Plan, WARM_UP } from './measurement.ts';
+import { type Measured, type Measurement, type Plan, WARM_UP } from './measurement.ts';
 import { commandReport, medians, report, rowsOf } from './report.ts';
-import { HOST_SCENARIOS, type Scenario, SCENARIOS, TABLE, TRACE_SCENARIOS } from './scenarios.ts';
+import {
+  HOST_SCENARIOS,
+  runScenario,
+  type Scenario,
+  SCENARIOS,
+  TABLE,
+  TRACE_SCENARIOS,
+} from './scenarios.ts';
 import { chapters, type SectionPlan, SECTIONS } from './sections.ts';
 
 const USAGE = `npm run bench -- [options]
@@ -17,10 +24,11 @@ Without --only: the whole table with its goals, in about a quarter of an hour.
   --n 5000                      operations with 100 in flight; in the whole table 2000
   --single 500                  operations one at a time; in the whole table 200
   --warm 500                    operations before anything counts; the compiler of V8 goes on for some ten thousand
-  --only bullmq,noop,direct,http,up,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
+  --only bullmq,noop,noop-up,direct,direct-mcp-http,http,up,mcp,mcp-http,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
   --only peers                  one durable step and three over HTTP, beside Restate and DBOS with Postgres, which it installs
+  --only agent                  a streaming agent of five turns, roles apart and in one process, beside a bare loop
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only batches                submissions of one directive, and of 1,000, that nobody executes
   --only streams                answers of a model that are followed while they are written; once, or --rounds
@@ -173,11 +181,8 @@ async function inTurns(fsync: Fsync, scenarios: readonly Scenario[]): Promise<Me
   for (let round = 1; round <= rounds; round += 1) {
     for (const scenario of scenarios) {
       console.log(`… AOF ${fsync}, round ${round}: ${scenario.name}`);
-      const measured = await runScenario(
-        scenario,
-        redis,
-        round === rounds ? plan : { ...plan, counted: null },
-      );
+      const of = round === rounds ? plan : { ...plan, counted: null };
+      const measured = await runScenario(scenario, redis, Number(values.slots), of);
       measurements.push(...measured.measurements.map((row) => ({ ...row, ...labels(scenario) })));
       commands.set(scenario.name, measured.commands);
     }
@@ -230,13 +235,4 @@ function scenarioNamed(name: string): Scenario {
   const scenario = ALL[name];
   if (scenario === undefined) throw new Error(`'${name}' is no scenario.`);
   return scenario;
-}
-
-async function runScenario(scenario: Scenario, redis: TestRedis, of: Plan): Promise<Measured> {
-  const stage = await scenario.start(redis, Number(values.slots));
-  try {
-    return await measure(scenario.transport, stage, of);
-  } finally {
-    await stage.stop();
-  }
 }

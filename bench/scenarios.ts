@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Child, freePort, spawnNode } from '../test/support/process.ts';
 import type { TestCluster } from '../test/support/redis-cluster.ts';
 import type { TestRedis } from '../test/support/redis.ts';
-import type { Part, Stage } from './measurement.ts';
+import { type Measured, measure, type Part, type Plan, type Stage } from './measurement.ts';
 import type { Target } from './transport.ts';
 import { RUN_AGENT, STEPS_AGENT } from './transports/run.ts';
 
@@ -28,10 +28,28 @@ const CHAIN_BASELINE = 'three BullMQ jobs';
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   bullmq: { name: BASELINE, baseline: BASELINE, transport: 'bullmq', start: startBaseline },
   noop: { name: 'no-op, direct', baseline: BASELINE, transport: 'noop', start: startNoop },
+  'noop-up': {
+    name: 'no-op, direct, one process',
+    baseline: BASELINE,
+    transport: 'noop',
+    start: startSteps,
+  },
   direct: { name: 'directive, direct', baseline: BASELINE, transport: 'direct', start: startDirect },
+  'direct-mcp-http': {
+    name: 'directive, direct, MCP over HTTP',
+    baseline: BASELINE,
+    transport: 'direct',
+    start: startDirectOverHttp,
+  },
   http: { name: 'directive, HTTP', baseline: BASELINE, transport: 'http', start: startHttp },
   up: { name: 'directive, HTTP, one process', baseline: BASELINE, transport: 'http', start: startUp },
   mcp: { name: 'MCP call alone', baseline: BASELINE, transport: 'mcp', start: startNothing },
+  'mcp-http': {
+    name: 'MCP call over HTTP alone',
+    baseline: BASELINE,
+    transport: 'mcp',
+    start: startHttpServer,
+  },
   chain: { name: CHAIN_BASELINE, baseline: CHAIN_BASELINE, transport: 'chain', start: startChain },
   steps: { name: 'run of no-ops', baseline: CHAIN_BASELINE, transport: 'steps', start: startSteps },
   apart: {
@@ -45,8 +63,19 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 
 /** What has a goal, by how Redis writes: names of scenarios. */
 export const TABLE: Readonly<Record<'always' | 'everysec', readonly string[]>> = {
-  everysec: ['bullmq', 'noop', 'direct', 'http', 'mcp', 'chain', 'steps', 'apart'],
-  always: ['bullmq', 'noop', 'direct', 'chain', 'steps', 'apart'],
+  everysec: [
+    'bullmq',
+    'noop',
+    'noop-up',
+    'direct',
+    'direct-mcp-http',
+    'http',
+    'mcp',
+    'mcp-http',
+    'chain',
+    'apart',
+  ],
+  always: ['bullmq', 'noop'],
 };
 
 const UNTRACED = 'HTTP, traces off';
@@ -92,11 +121,8 @@ async function startChain(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { worker: await ready(spawnNode(args)) });
 }
 
-/** Worker and engine in one process, as `adjutant up` has them. */
 async function startRuns(redis: TestRedis, slots: number): Promise<Stage> {
-  const port = await freePort();
-  const up = await startRole(redis, 'up', await writeRunConfig(slots), ['--port', String(port)]);
-  return stage(redis, { service: up });
+  return startUpWith(redis, await writeRunConfig(slots));
 }
 
 export async function startNoop(redis: TestRedis): Promise<Stage> {
@@ -124,10 +150,14 @@ export async function startNoopLanes({ nodes, url }: Pick<TestCluster, 'nodes' |
 }
 
 /** All roles in one process. */
-export async function startSteps(redis: TestRedis): Promise<Stage> {
+export async function startUpWith(redis: TestRedis, config: string): Promise<Stage> {
   const port = await freePort();
-  const service = await startRole(redis, 'up', await writeNoopConfig(), ['--port', String(port)]);
+  const service = await startRole(redis, 'up', config, ['--port', String(port)]);
   return stage(redis, { service }, `http://127.0.0.1:${port}`);
+}
+
+export async function startSteps(redis: TestRedis): Promise<Stage> {
+  return startUpWith(redis, await writeNoopConfig());
 }
 
 async function startApart(redis: TestRedis): Promise<Stage> {
@@ -138,7 +168,10 @@ async function startApart(redis: TestRedis): Promise<Stage> {
 
 /** The same roles with an API. */
 export async function startApartWithApi(redis: TestRedis): Promise<Stage> {
-  const config = await writeNoopConfig();
+  return startApartWith(redis, await writeNoopConfig());
+}
+
+export async function startApartWith(redis: TestRedis, config: string): Promise<Stage> {
   const port = await freePort();
   const worker = await startRole(redis, 'worker', config);
   const engine = await startRole(redis, 'engine', config);
@@ -150,11 +183,14 @@ async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig(slots)) });
 }
 
-/** API and worker in one process. */
+async function startDirectOverHttp(redis: TestRedis, slots: number): Promise<Stage> {
+  const { server, url } = await startNoopOverHttp();
+  const config = await writeFileOf({ mcpServers: { noop: { url, lane: { concurrency: slots } } } });
+  return stage(redis, { worker: await startRole(redis, 'worker', config), server });
+}
+
 async function startUp(redis: TestRedis, slots: number): Promise<Stage> {
-  const port = await freePort();
-  const service = await startRole(redis, 'up', await writeConfig(slots), ['--port', String(port)]);
-  return stage(redis, { service }, `http://127.0.0.1:${port}`);
+  return startUpWith(redis, await writeConfig(slots));
 }
 
 /** `ratio`: share of the requests that are traced; null: no endpoint is set. */
@@ -208,6 +244,17 @@ function startNothing(redis: TestRedis): Promise<Stage> {
   return Promise.resolve({ ...stage(redis, {}), parts: [] });
 }
 
+async function startHttpServer(redis: TestRedis): Promise<Stage> {
+  const { server, url } = await startNoopOverHttp();
+  return stage(redis, { server }, url);
+}
+
+async function startNoopOverHttp(): Promise<{ server: Child; url: string }> {
+  const port = await freePort();
+  const server = await ready(spawnNode([resolve('bench/noop-server-process.ts'), '0', String(port)]));
+  return { server, url: `http://127.0.0.1:${port}/mcp` };
+}
+
 /** Every child is a part of the scenario. */
 export function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, baseUrl = ''): Stage {
   const target: Target = { redisPort: redis.port, queue: QUEUE, baseUrl };
@@ -220,22 +267,18 @@ export function stage(redis: TestRedis, children: Readonly<Record<string, Child>
 }
 
 /** A configuration with the no-op server as its only one. */
-async function writeConfig(slots: number, more: object = {}, toolMs = 0): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
+export async function writeConfig(slots: number, more: object = {}, toolMs = 0): Promise<string> {
   const args = [resolve('bench/noop-server-process.ts'), String(toolMs)];
   const noop = { command: process.execPath, args, lane: { concurrency: slots } };
-  await writeFile(file, JSON.stringify({ mcpServers: { noop }, ...more }));
-  return file;
+  return writeFileOf({ mcpServers: { noop }, ...more });
 }
 
 /** The no-ops of bench/noop-module.ts; a lane of a directive type has 50 slots in each worker. */
 async function writeNoopConfig(): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
   const module = resolve('bench/noop-module.ts');
   const agents = { [STEPS_AGENT]: { strategy: 'steps', model: 'none:none' } };
   const providers = { none: { type: 'scripted' } };
-  await writeFile(file, JSON.stringify({ directives: [module], strategies: [module], providers, agents }));
-  return file;
+  return writeFileOf({ directives: [module], strategies: [module], providers, agents });
 }
 
 export async function writeFileOf(config: object): Promise<string> {
@@ -274,4 +317,18 @@ export async function startRole(
 async function ready(child: Child): Promise<Child> {
   await child.waitForLine(/ready|works|listens on/);
   return child;
+}
+
+export async function runScenario(
+  { start, transport }: Pick<Scenario, 'start' | 'transport'>,
+  redis: TestRedis,
+  slots: number,
+  plan: Plan,
+): Promise<Measured> {
+  const started = await start(redis, slots);
+  try {
+    return await measure(transport, started, plan);
+  } finally {
+    await started.stop();
+  }
 }

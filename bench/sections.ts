@@ -1,6 +1,7 @@
 /** The rows that are measured in their own way: nothing of them is an operation that begins and ends beside plain BullMQ.
  *  It must leave what each measures to its file. */
 import type { TestRedis } from '../test/support/redis.ts';
+import { benchAgent } from './agent.ts';
 import { benchBatches } from './batches.ts';
 import { benchDepth } from './depth.ts';
 import { benchEndpoint } from './endpoint.ts';
@@ -33,6 +34,7 @@ type Measure = (plan: SectionPlan, startRedis: StartRedis) => Promise<Section>;
 const ENDPOINT_STREAMS = 50;
 
 export const SECTIONS: Readonly<Record<string, Measure>> = {
+  agent: onOne(async (redis, plan) => benchAgent(redis, plan)),
   workers: onOne(async (redis, plan) => benchWorkers(redis, plan)),
   batches: onOne(async (redis, { operations: directives, rounds }) =>
     benchBatches(redis, { directives, rounds }),
@@ -70,6 +72,7 @@ const MASTERS_SHARE = 3;
 export function chapters(plan: SectionPlan): Chapter[] {
   const few = { ...plan, fsync: 'everysec', rounds: Math.min(plan.rounds, 3) } as const;
   return [
+    { section: 'agent', plan: few },
     { section: 'workers', plan: few },
     { section: 'batches', plan: few },
     { section: 'streams', plan: { ...few, streams: { streams: 10, pieces: 40, paceMs: 50, rounds: 5 } } },

@@ -14,13 +14,18 @@ import { middle } from './report.ts';
 import type { Section } from './sections.ts';
 import { processorTimeMs } from './processor-time.ts';
 
-export interface StreamPlan {
-  /** Answers at once, all of one worker. */
-  readonly streams: number;
+export interface Pace {
   /** Of each answer. */
   readonly pieces: number;
   /** Between two pieces of an answer, milliseconds. */
   readonly paceMs: number;
+  /** Before the first piece, milliseconds. Default: another time for each answer. */
+  readonly thinkingMs?: number;
+}
+
+export interface StreamPlan extends Pace {
+  /** Answers at once, all of one worker. */
+  readonly streams: number;
   /** How often they are read, one after the other. */
   readonly rounds: number;
 }
@@ -80,10 +85,11 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
   }
 }
 
-export async function startPacedProvider({ pieces, paceMs }: StreamPlan) {
+export async function startPacedProvider({ pieces, paceMs, thinkingMs }: Pace) {
   const port = await freePort();
+  const pace = [pieces, paceMs, ...(thinkingMs === undefined ? [] : [thinkingMs])];
   const provider = await ready(
-    spawnNode(['bench/stream-provider-process.ts', ...[port, pieces, paceMs].map(String)]),
+    spawnNode(['bench/stream-provider-process.ts', ...[port, ...pace].map(String)]),
   );
   return { provider, providerUrl: `http://127.0.0.1:${port}` };
 }

@@ -2,9 +2,9 @@
  *  It must not take the calls that end late for the ideal: every operation counts, the last ones too. */
 import { table } from '../src/cli/table.ts';
 import type { TestRedis } from '../test/support/redis.ts';
-import { type Cost, type Measured, measure } from './measurement.ts';
+import type { Cost, Measured, Stage } from './measurement.ts';
 import { cost, medianOf } from './report.ts';
-import { startWorkers } from './scenarios.ts';
+import { runScenario, startWorkers } from './scenarios.ts';
 import type { Section } from './sections.ts';
 
 export interface WorkersPlan {
@@ -38,14 +38,11 @@ export async function benchWorkers(redis: TestRedis, plan: WorkersPlan): Promise
 }
 
 async function measured(redis: TestRedis, workers: number, operations: number): Promise<Row> {
-  const stage = await startWorkers(redis, workers, SLOTS, TOOL_MS);
-  try {
-    const loads = [{ count: operations, concurrency: IN_FLIGHT }];
-    const { measurements } = await measure('direct', stage, { loads, counted: null });
-    return { workers, ...(measurements[0] as Measured['measurements'][number]) };
-  } finally {
-    await stage.stop();
-  }
+  const start = async (): Promise<Stage> => startWorkers(redis, workers, SLOTS, TOOL_MS);
+  const loads = [{ count: operations, concurrency: IN_FLIGHT }];
+  const plan = { loads, counted: null };
+  const { measurements } = await runScenario({ start, transport: 'direct' }, redis, SLOTS, plan);
+  return { workers, ...(measurements[0] as Measured['measurements'][number]) };
 }
 
 const COLUMNS = [

@@ -9,8 +9,11 @@ import type { Target, Transport } from '../transport.ts';
 const SERVER = fileURLToPath(new URL('../noop-server-process.ts', import.meta.url));
 const AGAIN_MS = 50;
 
+/** Over stdio. */
+export const NOOP_SERVER = program([SERVER]);
+
 export async function openHostDirect(): Promise<Transport> {
-  return hostAt(program([SERVER]), 'noop');
+  return hostAt(NOOP_SERVER, 'noop');
 }
 
 export async function openHostHttp({ baseUrl }: Target): Promise<Transport> {

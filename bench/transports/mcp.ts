@@ -1,8 +1,8 @@
-/** The floor: the MCP call alone, from our pool to a server over stdio, with nothing durable around it.
- *  It must end the server's process. */
+/** The floor: the MCP call alone, from our pool to a server over stdio or HTTP, with nothing durable around it.
+ *  It must end the server's process where it has started it. */
 import { fileURLToPath } from 'node:url';
 import { createMcpPool } from '../../src/mcp/pool.ts';
-import type { Transport } from '../transport.ts';
+import type { Target, Transport } from '../transport.ts';
 import { SILENT } from '../../src/platform/telemetry/logger.ts';
 
 /** Longer than any call of a benchmark takes. */
@@ -10,8 +10,12 @@ const LIMIT_MS = 60_000;
 
 const SERVER = fileURLToPath(new URL('../noop-server-process.ts', import.meta.url));
 
-export async function openMcp(): Promise<Transport> {
-  const transport = { kind: 'stdio', command: process.execPath, args: [SERVER], env: {} } as const;
+/** `baseUrl` empty: over stdio. */
+export async function openMcp({ baseUrl }: Pick<Target, 'baseUrl'>): Promise<Transport> {
+  const transport =
+    baseUrl === ''
+      ? ({ kind: 'stdio', command: process.execPath, args: [SERVER], env: {} } as const)
+      : ({ kind: 'http', url: baseUrl, headers: {} } as const);
   const { promise: listed, resolve } = Promise.withResolvers<void>();
   const pool = createMcpPool({ servers: [{ name: 'noop', transport }], logger: SILENT });
   pool.subscribe({ onTools: () => resolve() });

@@ -1,11 +1,12 @@
-/** The product: a run of three steps that do nothing, started by a direct client and followed to its end.
+/** The product: a run, of three steps that do nothing or of an agent, started by a client and followed to its end.
  *  It must use nothing but what a program outside may import. */
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
+import { firstTexts } from '../latency.ts';
 import type { Target, Transport } from '../transport.ts';
 
-/** Of the configurations that the scenarios write: model, tool, model; and three no-ops. */
+/** Of the configurations that the scenarios write: model and tools; and three no-ops. */
 export const RUN_AGENT = 'noop';
 export const STEPS_AGENT = 'steps';
 
@@ -25,30 +26,39 @@ export function openRunOverHttp({ baseUrl }: Target, agent: string): Transport {
 }
 
 function transportOf(client: DirectiveClient, agent: string): Transport {
-  const recent: string[] = [];
+  const ended: string[] = [];
+  const first = firstTexts();
   return {
     operation: async () => {
+      const onText = first.begin();
       const { request_id } = await client.runs.start({ agent, query: 'go' });
-      for await (const signal of client.signals(request_id)) {
-        if (signal.type === 'ai.request.failed') throw new Error(JSON.stringify(signal.data.error));
+      for await (const { type, data } of client.signals(request_id)) {
+        if (type === 'ai.llm.delta') onText();
+        if (type === 'ai.request.failed') throw new Error(JSON.stringify(data.error));
+        if ('result' in data && isFailure(data.result)) throw new Error(JSON.stringify(data.result));
       }
-      recent.push(request_id);
-      if (recent.length > SAMPLED) recent.shift();
+      ended.push(request_id);
     },
     note: async () => {
+      const recent = ended.splice(0).slice(-SAMPLED);
       const gaps = (await Promise.all(recent.map(async (id) => gapsOf(client, id)))).flat();
       const mean = gaps.reduce((sum, gap) => sum + gap, 0) / Math.max(1, gaps.length);
-      return `engine, from the end of a step to the acceptance of the next: ${mean.toFixed(2)} ms on average over ${gaps.length} steps`;
+      const engine = `engine, from the end of a step to the acceptance of the next: ${mean.toFixed(2)} ms on average over ${gaps.length} steps`;
+      return [first.note(), engine].filter((part) => part !== '').join('; ');
     },
     close: async () => client.close(),
   };
 }
 
-/** Milliseconds between the end of each directive and the acceptance of the next, by the clock of Redis. */
+const isFailure = (result: unknown): boolean => (result as { ok?: boolean } | null)?.ok === false;
+
+/** Milliseconds between the acceptance of each directive and the last end before it, by the clock of Redis. */
 async function gapsOf(client: DirectiveClient, requestId: string): Promise<number[]> {
   const directives = (await client.request(requestId))?.directives ?? [];
-  return directives.slice(1).flatMap(({ accepted_at }, index) => {
-    const before = directives[index]?.ended_at ?? null;
-    return before === null ? [] : [Date.parse(accepted_at) - Date.parse(before)];
+  const ends = directives.map(({ ended_at }) => Date.parse(ended_at ?? ''));
+  return directives.flatMap(({ accepted_at }) => {
+    const acceptedAt = Date.parse(accepted_at);
+    const before = ends.filter((endedAt) => endedAt <= acceptedAt);
+    return before.length === 0 ? [] : [acceptedAt - Math.max(...before)];
   });
 }
