@@ -17,9 +17,7 @@ const LONG = [
   'test/e2e/documents.test.ts',
   'test/e2e/cli.test.ts',
   'test/contract/clients.test.ts',
-  'test/integration/agents/going-on-kills.test.ts',
   'test/providers/matrix.test.ts',
-  'test/integration/agents/crash.test.ts',
   'test/neighbours/',
   // Small files, which the order by size would begin last.
   'test/e2e/signals-elsewhere.test.ts',

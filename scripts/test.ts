@@ -38,10 +38,15 @@ const OF_THEIR_OWN = [
   'test/integration/platform/redis/sentinel.test.ts',
 ];
 
-/** Each kills or stops one kind of process around one kind of work. The chaos run does all of it at once, and its judge expects the same. */
+/** Each kills or stops one kind of process around one kind of work, or needs a whole cluster. Pull requests run them (.github/workflows);
+ *  the chaos run kills all kinds at once, and its judge expects the same. */
 const KILLS = [
+  'test/e2e/call-approvals-killed.test.ts',
+  'test/e2e/chat-killed.test.ts',
   'test/e2e/flow-killed.test.ts',
+  'test/e2e/foreign-runs-killed.test.ts',
   'test/e2e/questions-outlive.test.ts',
+  'test/e2e/queue-api-killed.test.ts',
   'test/e2e/redis-killed.test.ts',
   'test/e2e/rolling-restart.test.ts',
   'test/e2e/run-restart.test.ts',
@@ -50,6 +55,10 @@ const KILLS = [
   'test/e2e/webhooks-killed.test.ts',
   'test/e2e/worker-killed.test.ts',
   'test/e2e/worker-stopped.test.ts',
+  'test/integration/agents/crash.test.ts',
+  'test/integration/agents/going-on-kills.test.ts',
+  'test/integration/features/reconcile/reconcile-kills.test.ts',
+  'test/integration/platform/redis/cluster.test.ts',
   'test/integration/platform/redis/later-kills.test.ts',
   'test/integration/platform/redis/once-kills.test.ts',
 ];
