@@ -25,7 +25,6 @@ const LONG = [
   'test/e2e/cases.test.ts',
   'test/integration/platform/redis/',
   'test/integration/http/mcp/',
-  'test/e2e/spans-of-the-dead.test.ts',
   'test/e2e/package.test.ts',
   'test/integration/mcp/stdio-connection.test.ts',
   'test/e2e/',
