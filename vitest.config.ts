@@ -17,9 +17,7 @@ const LONG = [
   'test/e2e/documents.test.ts',
   'test/e2e/cli.test.ts',
   'test/contract/clients.test.ts',
-  'test/integration/agents/going-on-kills.test.ts',
   'test/providers/matrix.test.ts',
-  'test/integration/agents/crash.test.ts',
   'test/neighbours/',
   // Small files, which the order by size would begin last.
   'test/e2e/signals-elsewhere.test.ts',
@@ -27,7 +25,6 @@ const LONG = [
   'test/e2e/cases.test.ts',
   'test/integration/platform/redis/',
   'test/integration/http/mcp/',
-  'test/e2e/spans-of-the-dead.test.ts',
   'test/e2e/package.test.ts',
   'test/integration/mcp/stdio-connection.test.ts',
   'test/e2e/',

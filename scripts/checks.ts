@@ -40,6 +40,8 @@ export interface CheckOptions {
 const AT_ONCE = 2;
 const LEAST_URGENT = ['nice', '-n', '19'] as const;
 const MOST_OUTPUT_BYTES = 64 * 1_024 * 1_024;
+/** The compiler and the linter are Go programs, which collect garbage for a fifth of their time by default, and need no more memory without. */
+const LESS_COLLECTED = { GOGC: '400' } as const;
 
 /** Runs each check to its end, prints the output of those that fail, and returns how many passed and failed. */
 export async function runChecks(
@@ -64,7 +66,8 @@ function passes(
   const [program, ...args] = aside ? [...LEAST_URGENT, ...command] : command;
   const startedAt = performance.now();
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  execFile(program, args, { maxBuffer: MOST_OUTPUT_BYTES }, (error, stdout, stderr) => {
+  const env = { ...process.env, ...LESS_COLLECTED };
+  execFile(program, args, { maxBuffer: MOST_OUTPUT_BYTES, env }, (error, stdout, stderr) => {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     print(`${error === null ? '✓' : '✗'} ${name} (${seconds} s)`);
     if (error !== null) print(stdout === '' && stderr === '' ? error.message : `${stdout}${stderr}`);

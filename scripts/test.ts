@@ -38,20 +38,18 @@ const OF_THEIR_OWN = [
   'test/integration/platform/redis/sentinel.test.ts',
 ];
 
-/** Each kills or stops one kind of process around one kind of work. The chaos run does all of it at once, and its judge expects the same. */
+/** Endings of the tests that each kill or stop one kind of process around one kind of work, or need a whole cluster. Pull requests run them
+ *  (.github/workflows); the chaos run kills all kinds at once, and its judge expects the same. */
 const KILLS = [
-  'test/e2e/flow-killed.test.ts',
+  'killed.test.ts',
+  'kills.test.ts',
   'test/e2e/questions-outlive.test.ts',
-  'test/e2e/redis-killed.test.ts',
   'test/e2e/rolling-restart.test.ts',
   'test/e2e/run-restart.test.ts',
-  'test/e2e/schedules-killed.test.ts',
-  'test/e2e/stream-worker-killed.test.ts',
-  'test/e2e/webhooks-killed.test.ts',
-  'test/e2e/worker-killed.test.ts',
+  'test/e2e/spans-of-the-dead.test.ts',
   'test/e2e/worker-stopped.test.ts',
-  'test/integration/platform/redis/later-kills.test.ts',
-  'test/integration/platform/redis/once-kills.test.ts',
+  'test/integration/agents/crash.test.ts',
+  'test/integration/platform/redis/cluster.test.ts',
 ];
 
 /** What runs once more on the minor version of BullMQ before the own one. */
@@ -61,7 +59,7 @@ const only = process.argv.slice(2);
 // Before the tests: several would build them at the same time.
 for (const ensure of [ensureConsole, ensureDocs]) ensure(process.cwd(), process.execPath, process.env);
 const counts =
-  only.length === 0 ? await runAll() : [await runTests(only[0] === '--kills' ? KILLS : only, {})];
+  only.length === 0 ? await runAll() : [await (only[0] === '--kills' ? runKills() : runTests(only, {}))];
 const sum = (of: keyof Count): number => counts.reduce((total, count) => total + count[of], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') === 0 ? 0 : 1;
@@ -71,7 +69,7 @@ async function runAll(): Promise<Count[]> {
   const program = await writeTestProgram();
   const said: string[] = [];
   const print = (text: string): void => void said.push(text);
-  const others = [...OF_THEIR_OWN, ...KILLS].map((file) => `--exclude=${file}`);
+  const others = [...OF_THEIR_OWN, ...KILLS].map((ending) => `--exclude=**/*${ending}`);
   const all = await Promise.all([
     runChecks(CHECKS, { atOnce: 1, aside: true, print }),
     runTests(others, { ADJUTANT_TEST_PROGRAM: program, ADJUTANT_TEST_POINTS: 'few' }),
@@ -79,6 +77,10 @@ async function runAll(): Promise<Count[]> {
   ]);
   console.log(said.join('\n'));
   return all;
+}
+
+async function runKills(): Promise<Count> {
+  return runTests(KILLS, { ADJUTANT_TEST_PROGRAM: await writeTestProgram() });
 }
 
 async function runTests(args: readonly string[], more: Readonly<Record<string, string>>): Promise<Count> {

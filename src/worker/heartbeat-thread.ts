@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { keySpace } from '../store/keys.ts';
 import { createLeases } from '../store/limits/leases.ts';
 import { prepareSome } from '../store/scripts.ts';
-import { shrinkHeap } from '../platform/heap.ts';
+import { endLoading } from '../platform/heap.ts';
 import { connectRedis } from '../platform/redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
@@ -98,5 +98,5 @@ function blockedMessage(blockedMs: number): string {
 }
 
 parentPort?.once('message', () => process.exit());
-shrinkHeap();
+endLoading();
 beatFor(workerData as HeartbeatThreadData);

@@ -1,5 +1,6 @@
-/** redis-server is killed and started again while directives come in and run: accepted work ends exactly once.
+/** redis-server is killed or stopped, and started again, while directives come in and run: accepted work ends exactly once.
  *  It must not count a submission as accepted before its 202. */
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { DirectiveView } from '../../src/contract/request/request-view.ts';
@@ -16,7 +17,7 @@ const SUBMISSIONS = 500;
 const REQUESTS = 25;
 const AT_ONCE = 40;
 /**
- * Redis is killed after this many executed calls: then their answers are on the way to the journal,
+ * Redis ends after this many executed calls: then their answers are on the way to the journal,
  * and submissions are on the way, too.
  */
 const KILLS_AT = takenPoints([50, 110, 170, 230, 290, 350, 410]);
@@ -36,11 +37,21 @@ async function untilNothingIsHeldBack({ url }: TestRedis): Promise<void> {
   redis.disconnect();
 }
 
-async function killAgainAndAgain(installation: Installation, appendfsync: Fsync): Promise<void> {
+async function stopped({ pid, port }: TestRedis): Promise<void> {
+  const witness = new Redis(port, '127.0.0.1', { retryStrategy: () => null });
+  witness.on('error', () => {});
+  await witness.ping();
+  const ended = once(witness, 'end');
+  process.kill(pid, 'SIGTERM');
+  await ended;
+}
+
+async function endAgainAndAgain(installation: Installation, { appendfsync, by }: Outages): Promise<void> {
   for (const count of KILLS_AT) {
     await installation.untilExecuted(({ length }) => length >= count);
     if (appendfsync === 'everysec') await untilNothingIsHeldBack(installation.redis);
-    await installation.redis.kill9();
+    if (by === 'SIGKILL') await installation.redis.kill9();
+    else await stopped(installation.redis);
     await installation.redis.restart();
   }
 }
@@ -63,11 +74,19 @@ async function ended(url: string, requestId: string, id: string): Promise<void> 
   }
 }
 
-type Fsync = 'everysec' | 'always';
+interface Outages {
+  readonly appendfsync: 'everysec' | 'always';
+  readonly by: 'SIGKILL' | 'SIGTERM';
+}
 
-test.each<Fsync>(['everysec', 'always'])(
-  'kill -9 of redis-server (appendfsync %s) again and again during 500 submissions',
-  async (appendfsync) => {
+test.each<Outages>([
+  { appendfsync: 'everysec', by: 'SIGKILL' },
+  { appendfsync: 'always', by: 'SIGKILL' },
+  { appendfsync: 'always', by: 'SIGTERM' },
+])(
+  '$by to redis-server (appendfsync $appendfsync) again and again during 500 submissions',
+  async (outages) => {
+    const { appendfsync } = outages;
     await using installation = await install({
       redis: { appendonly: true, appendfsync },
       config: { worker: { lease_ms: 2_000 } },
@@ -76,7 +95,7 @@ test.each<Fsync>(['everysec', 'always'])(
     const calls = Array.from({ length: SUBMISSIONS }, (_, index) =>
       countingCall(index % 2 ? 'once' : 'read', index, { requestId: `request-${index % REQUESTS}` }),
     );
-    const kills = killAgainAndAgain(installation, appendfsync);
+    const ends = endAgainAndAgain(installation, outages);
     const waiting = [...calls];
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -84,7 +103,7 @@ test.each<Fsync>(['everysec', 'always'])(
           await submitUntilAccepted(url, call);
       }),
     );
-    await kills;
+    await ends;
 
     const results = new Map<string, ToolResult>();
     for (const [requestId = '', some] of Map.groupBy(calls, ({ request_id: request }) => request)) {

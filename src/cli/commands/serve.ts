@@ -5,7 +5,7 @@ import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment, requireSound, StartFault, startFault } from '../start-fault.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../doctor/finding.ts';
-import { shrinkHeap } from '../../platform/heap.ts';
+import { endLoading } from '../../platform/heap.ts';
 import {
   type PrivateRedis,
   privateRedisUrl,
@@ -128,7 +128,7 @@ async function run(
     // Else it is written at the end of the process alone: one that is killed again and again would compile each time.
     flushCompileCache();
     await service.start(stop);
-    shrinkHeap();
+    endLoading();
     if (service.url !== null) printer?.begin(service.url);
     // A verb that does not find the note asks the usual address.
     if (service.url !== null) await redis.noteService(service.url).catch(() => {});
