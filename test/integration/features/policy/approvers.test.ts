@@ -208,7 +208,7 @@ describe('a rule that wants another approver', () => {
   );
 });
 
-test('a caller that has told a run what to do has told its child runs so, and no run that does not exist', async () => {
+test('a caller that has told a run what to do has told its child runs and its parent so, and no run that does not exist', async () => {
   await using open = await openStore(redis.url);
   const { runs } = open.store.records;
   const [top, below] = [scopedId('acme', randomUUID()), scopedId('acme', randomUUID())];
@@ -219,11 +219,14 @@ test('a caller that has told a run what to do has told its child runs so, and no
   const issuer = 'https://issuer.example';
   await runs.noteSteering(top, { key: 'oidc:ada', issuer });
   await runs.noteSteering('none', { key: 'k' });
+  // The parent goes on with what its child was told.
+  await runs.noteSteering(below, { key: 'lower' });
   const seen = [
     await runs.hasSteered(below, { key: 'jwt:ada', issuer }),
     await runs.hasSteered(below, { key: 'oidc:bob', issuer }),
     await runs.hasSteered(below, { key: 'ada' }),
     await runs.hasSteered('none', { key: 'k' }),
+    await runs.hasSteered(top, { key: 'lower' }),
   ];
-  expect(seen).toEqual([true, false, false, false]);
+  expect(seen).toEqual([true, false, false, false, true]);
 });
