@@ -183,7 +183,7 @@ export function createAnswerer(parts: AnswererParts) {
 /** Whether a run goes on with what the caller says: the model reads the reason of a denial. */
 function isReadByRun(
   { isOfTool }: { readonly isOfTool: boolean },
-  { action, reason }: InputAnswerBody,
+  { action, reason }: Pick<QuestionAnswer, 'action' | 'reason'>,
 ): boolean {
   return isOfTool || (action !== 'accept' && reason !== undefined);
 }
