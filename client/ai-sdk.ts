@@ -68,11 +68,13 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
     });
   }
 
-  /** The messages before the last one, as the run of the answer before it has them; the texts of the chat where that is forgotten. */
+  /** The messages before the last one: those of the run of the newest answer, and what came after it; the texts of the chat where that is forgotten. */
   async function historyOf(chatId: string, earlier: readonly SentMessage[]): Promise<Message[]> {
-    const answer = earlier.findLast(({ id, role }) => role === 'assistant' && id.startsWith(`${chatId}.`));
+    const at = earlier.findLastIndex(({ id, role }) => role === 'assistant' && nthOf(chatId, id) !== null);
+    const answer = earlier[at];
     const run = answer && (await client.request(answer.id))?.run;
-    return (run?.messages as Message[] | undefined) ?? earlier.map(messageOf);
+    const known = run?.messages as Message[] | undefined;
+    return [...(known ?? []), ...earlier.slice(known === undefined ? 0 : at + 1).flatMap(messageOf)];
   }
 
   return {
@@ -85,16 +87,20 @@ export function createChatTransport({ client, agent, storage }: ChatOptions) {
           'The last message is not from the user. Calls are decided by client.runs.decide.',
         );
       const first = `${chatId}.${last.id}`;
-      const message = messageOf(last);
+      const asked = messageOf(last);
       for (let nth = 1; nth <= MOST_ANSWERS; nth += 1) {
         const requestId = nth === 1 ? first : `${first}.${nth}`;
         // An answer under way is joined: a second run might act a second time.
         if (trigger === 'regenerate-message' && (await client.request(requestId))?.closed_at) continue;
         try {
           // The model must not read the answer that another one replaces: a conversation of its own goes on from there.
-          if (nth === 1) await start(requestId, [message], conversationOf(chatId, messages));
+          if (nth === 1) await start(requestId, asked, conversationOf(chatId, messages));
           else
-            await start(requestId, [...(await historyOf(chatId, messages.slice(0, -1))), message], requestId);
+            await start(
+              requestId,
+              [...(await historyOf(chatId, messages.slice(0, -1))), ...asked],
+              requestId,
+            );
         } catch (error) {
           const isEdited = refusalOf(error) === 'id_conflict';
           if (!isEdited) throw error;
@@ -118,18 +124,25 @@ function refusalOf(error: unknown): string | undefined {
   return (error as Partial<DirectiveRefused>).problem?.code;
 }
 
+/** Number of an answer of the chat to its message; null: it is of another chat, as `a.b.c` of the chat `a.b` is none of the chat `a`. */
+function nthOf(chatId: string, id: string): number | null {
+  if (!id.startsWith(`${chatId}.`)) return null;
+  const found = /^[^.]+(?:\.(?<nth>\d+))?$/.exec(id.slice(chatId.length + 1));
+  return found && Number(found.groups?.['nth'] ?? 1);
+}
+
 /** That of the last answer which replaced another one, else the chat. */
 function conversationOf(chatId: string, messages: readonly SentMessage[]): string {
-  const replaced = messages.findLast(({ id, role }, at) => {
-    const asked = messages[at - 1];
-    return role === 'assistant' && asked !== undefined && id.startsWith(`${chatId}.${asked.id}.`);
-  });
+  const replaced = messages.findLast(({ id, role }) => role === 'assistant' && (nthOf(chatId, id) ?? 1) > 1);
   return replaced?.id ?? chatId;
 }
 
-function messageOf({ role, parts }: SentMessage): Message {
-  if (role === 'user') return { role, content: parts.flatMap(contentOf) };
-  return { role: 'assistant', content: parts.map(({ text = '' }) => text).join('') };
+/** Providers refuse an answer without text. */
+function messageOf({ role, parts }: SentMessage): Message[] {
+  if (role === 'user') return [{ role, content: parts.flatMap(contentOf) }];
+  const content = parts.map(({ type, text = '' }) => (type === 'text' ? text : '')).join('');
+  if (content === '') return [];
+  return [{ role: role === 'system' ? role : 'assistant', content }];
 }
 
 type Content = Exclude<Extract<Message, { role: 'user' }>['content'], string>;

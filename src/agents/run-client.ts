@@ -149,7 +149,10 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     },
     async decide(requestId, callId, body) {
       const decision = readBody(approvalDecisionBodySchema, body);
-      if (decision.arguments !== undefined) await steered(requestId);
+      const { decision: made, reason } = decision;
+      // The model reads the reason of a denial.
+      const isRead = decision.arguments !== undefined || (made === 'deny' && reason !== undefined);
+      if (isRead) await steered(requestId);
       return decide(requestId, callId, decision);
     },
     async view(requestId) {

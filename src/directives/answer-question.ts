@@ -101,9 +101,9 @@ export function createAnswerer(parts: AnswererParts) {
     if (!directive || json === null) throw unknownInput(requestId, inputId);
     const envelope = decodeEnvelope(json);
     const open = await openQuestion(place, directive);
-    const { question, approver, isOfTool } = open ?? { question: null, approver: 'any', isOfTool: false };
-    if (approver === 'other' && body.action === 'accept') await requireOther(requestId, envelope);
-    if (isOfTool) await noteSteering(requestId, envelope);
+    const question = open?.question ?? null;
+    if (open?.approver === 'other' && body.action === 'accept') await requireOther(requestId, envelope);
+    if (open && isReadByRun(open, body)) await noteSteering(requestId, envelope);
     const content = question === null ? body.content : await contentFor(question, body, tenantOf(requestId));
     const { reason } = body;
     const said = reason === undefined ? {} : { reason };
@@ -129,7 +129,6 @@ export function createAnswerer(parts: AnswererParts) {
     return recorded;
   }
 
-  /** A run goes on with what its tool was answered. */
   async function noteSteering(requestId: string, { agent }: Envelope): Promise<void> {
     const by = parts.caller?.();
     if (agent !== undefined && by !== undefined) await parts.runs.noteSteering(requestId, by);
@@ -179,6 +178,14 @@ export function createAnswerer(parts: AnswererParts) {
   }
 
   return answer;
+}
+
+/** Whether a run goes on with what the caller says: the model reads the reason of a denial. */
+function isReadByRun(
+  { isOfTool }: { readonly isOfTool: boolean },
+  { action, reason }: Pick<QuestionAnswer, 'action' | 'reason'>,
+): boolean {
+  return isOfTool || (action !== 'accept' && reason !== undefined);
 }
 
 function notOther(why: string): DirectiveRefused {

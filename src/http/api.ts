@@ -43,6 +43,7 @@ import { traceparentOf } from '../platform/telemetry/traces/span-place.ts';
 import { isTraceparent, newTraceparent } from '../platform/telemetry/traces/trace-context.ts';
 import { REPLAYED_HEADER, RUN_HEADER } from '../contract/run/foreign-run.ts';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { createUnreadBudget, type UnreadBudget } from './unread-budget.ts';
 import { createRequesterSignals, type RequesterSignal } from './waiting.ts';
 
@@ -124,6 +125,7 @@ const MAX_PARAM_CHARACTERS = 1_024;
 export function createApi(options: ApiOptions): App {
   const app = createApp(options);
   const stop = stopSignal(app);
+  endUnsent(app);
   const refuseOthers = refuseOtherMethods(app);
   setAnswerHeaders(app);
   if (options.reports) reportRequests(app, options.reports);
@@ -229,6 +231,28 @@ function stopSignal(app: App): AbortSignal {
   const controller = new AbortController();
   app.addHook('preClose', async () => controller.abort());
   return controller.signal;
+}
+
+/** A request that has not arrived whole by then is not accepted: a sender that pauses would keep the stop waiting. Milliseconds. */
+const LATE_MS = 1_000;
+
+/** Closes the connections of unfinished requests when the application closes. */
+function endUnsent(app: App): void {
+  /** The request that each connection is answered now; null: none has arrived with its headers. */
+  const requests = new Map<Socket, IncomingMessage | null>();
+  app.server.on('connection', (socket) => {
+    requests.set(socket, null);
+    socket.once('close', () => requests.delete(socket));
+  });
+  app.server.on('request', (request, response) => {
+    const { socket } = request;
+    requests.set(socket, request);
+    response.once('close', () => requests.get(socket) === request && requests.set(socket, null));
+  });
+  const end = (): void => {
+    for (const [socket, request] of requests) if (request?.complete !== true) socket.destroy();
+  };
+  app.addHook('preClose', async () => void setTimeout(end, LATE_MS).unref());
 }
 
 const PART_CODES: Readonly<Record<string, ProblemCode>> = {

@@ -9,6 +9,8 @@ const CAUSE = / Cause: .*$/s;
 /** A server may list thousands of tools that the SDK leaves out, again and again. */
 const MOST_IN_MINUTE = 20;
 const MINUTE_MS = 60_000;
+/** A server chooses the names of its tools. Characters. */
+const LONGEST = 1_000;
 
 let logger: Logger | null = null;
 let [minuteAt, lines] = [Number.NEGATIVE_INFINITY, 0];
@@ -31,7 +33,7 @@ function log(text: string): void {
   if (now - minuteAt >= MINUTE_MS) [minuteAt, lines] = [now, 0];
   lines += 1;
   if (lines > MOST_IN_MINUTE) return;
-  const warning = text.replace(CAUSE, '');
+  const warning = text.replace(CAUSE, '').slice(0, LONGEST);
   const isLast = lines === MOST_IN_MINUTE;
   logger?.warn(
     { warning },

@@ -119,6 +119,13 @@ function processOf(
   { directory, serverVariables }: Installation,
 ) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
-  const program = { command, args, env: { ...serverVariables, ...env }, cwd: resolve(directory, cwd) };
+  const program = { command, args, env: withOwn(serverVariables, env), cwd: resolve(directory, cwd) };
   return { kind: 'stdio', ...program, startMs, ...user } as const;
+}
+
+/** A variable of the server replaces that of the service in any case of letters: most programs prefer `https_proxy` to `HTTPS_PROXY`. */
+function withOwn(shared: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>) {
+  const named = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  const left = Object.entries(shared).filter(([name]) => !named.has(name.toLowerCase()));
+  return { ...Object.fromEntries(left), ...own };
 }

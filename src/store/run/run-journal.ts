@@ -187,6 +187,7 @@ export type RunJournal = ReturnType<typeof createRunJournal>;
 export function createRunJournal(options: RunJournalOptions) {
   const { connection, keys, retentionMs, requestBytes, onEnd } = options;
   const run = prepareScripts(connection);
+  const facts = createRunFacts(connection, keys);
   const { limitsOf = NO_TENANT_LIMITS } = options;
   const mostBytes = (requestId: string): number =>
     requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
@@ -271,9 +272,13 @@ export function createRunJournal(options: RunJournalOptions) {
     return resumeVerdict(await run('run-resume', ofAll, args));
   }
 
-  /** Notes that the caller is about to tell the run what to do: before it does, so that no death between leaves it out. */
+  /**
+   * Notes that the caller is about to tell the run what to do: before it does, so that no death between leaves it out. The runs that it
+   * descends from go on with its result.
+   */
   async function noteSteering(requestId: string, caller: Actor): Promise<void> {
-    await run('run-steer', keys.request(requestId), [callerDigest(caller)]);
+    for await (const id of facts.lineage(requestId))
+      await run('run-steer', keys.request(id), [callerDigest(caller)]);
   }
 
   /** null when there is no such run. */
@@ -285,7 +290,10 @@ export function createRunJournal(options: RunJournalOptions) {
   return {
     start,
     release,
-    ...createRunFacts(connection, keys),
+    sentSequence: facts.sentSequence,
+    traceparent: facts.traceparent,
+    isSealed: facts.isSealed,
+    hasSteered: facts.hasSteered,
     read,
     commit,
     send,
@@ -414,9 +422,14 @@ function commitVerdict([kind, first, second, third]: ScriptReply): CommitVerdict
 /** More than runs may be nested. */
 const MOST_ANCESTORS = 32;
 
+/** null also: the spec is damaged, with which its run ends. */
 function parentIn(spec: string | null, child: string): string | null {
-  const { parent = null } = JSON.parse(spec ?? '{}') as { parent?: { request_id: string } | null };
-  return parent === null ? null : scopedId(tenantOf(child), ownId(parent.request_id));
+  try {
+    const { parent = null } = JSON.parse(spec ?? '{}') as { parent?: { request_id: string } | null };
+    return parent === null ? null : scopedId(tenantOf(child), ownId(parent.request_id));
+  } catch {
+    return null;
+  }
 }
 
 function createRunFacts(connection: RedisConnection, keys: KeySpace) {
@@ -440,19 +453,27 @@ function createRunFacts(connection: RedisConnection, keys: KeySpace) {
     return digest === null ? null : digest.startsWith(SEALED_DIGEST);
   }
 
+  /** The run, and those that it descends from. */
+  async function* lineage(requestId: string): AsyncGenerator<string> {
+    for (let id: string | null = requestId, depth = 0; id !== null && depth < MOST_ANCESTORS; depth += 1) {
+      yield id;
+      const [, bodies] = keys.request(id);
+      id = parentIn(await connection.hget(bodies, '@spec'), id);
+    }
+  }
+
   /** Whether the caller has told the run, or one that it descends from, what to do. false also: there is no such run. */
   async function hasSteered(requestId: string, caller: Actor): Promise<boolean> {
     const field = `@run|by|${callerDigest(caller)}`;
-    for (let id: string | null = requestId, depth = 0; id !== null && depth < MOST_ANCESTORS; depth += 1) {
-      const [state, bodies] = keys.request(id);
+    for await (const id of lineage(requestId)) {
+      const [state] = keys.request(id);
       // @guard other-approver-steered
       if ((await connection.hexists(state, field)) === 1) return true;
-      id = parentIn(await connection.hget(bodies, '@spec'), id);
     }
     return false;
   }
 
-  return { sentSequence, traceparent, isSealed, hasSteered };
+  return { sentSequence, traceparent, isSealed, lineage, hasSteered };
 }
 
 /** How the digest of a run begins that was started encrypted: so that nothing else of it need be read. */

@@ -1,5 +1,6 @@
 /** The API's answers to correct callers, and while a part of the service is away.
  *  It must not repeat what both transports promise: the client's suite has that. */
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { LONGEST_WAIT_MS } from '../../../src/contract/operations/operation.ts';
 import { problemSchema } from '../../../src/contract/problem.ts';
@@ -32,6 +33,27 @@ test('an idle connection outlives the idle time of a proxy that lets the longest
   const [, seconds] = /timeout=(\d+)/.exec(headers.get('keep-alive') ?? '') ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(LONGEST_WAIT_MS);
 });
+
+// One connection without a key held a stop for its whole deadline, and the parts that stop after the API with it.
+test('requests whose headers or bodies never end do not keep the service from its stop', async () => {
+  const own = await startService({ redisUrl: redis.url });
+  const head = 'POST /v1/directives HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n';
+  const unfinished = [
+    head,
+    `${head}content-length: 100\r\n\r\n{`,
+    'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\nGET /',
+  ];
+  const closed = unfinished.map(async (text) => {
+    const socket = connect(Number(new URL(own.url).port), '127.0.0.1').on('error', () => {});
+    socket.write(text);
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+  });
+  // The service has these connections: it answers one that came later.
+  await fetch(`${own.url}/healthz`);
+  await own.stop();
+  // A stop that does not wait for them leaves them open.
+  await Promise.all(closed);
+}, 60_000);
 
 describe('POST /v1/directives', () => {
   test('answers 202 with the URL of the request', async () => {

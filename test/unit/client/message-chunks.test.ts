@@ -212,6 +212,50 @@ test('another answer gets the texts of the chat where the run before it is forgo
   ]);
 });
 
+// A chat of another person must not be read by the ids that a page sends: `a.b.m` is an answer of the chat `a.b`.
+test('another answer has what was asked after the answer before it, no thoughts, and nothing of another chat', async () => {
+  const starts: { messages: unknown; conversation_id: string }[] = [];
+  const asked: string[] = [];
+  const client = {
+    signals: async function* () {},
+    request: async (id: string) => {
+      asked.push(id);
+      const messages = [{ role: 'user', content: `run ${id}` }];
+      return ['c.q', 'c.m', 'c.b.m', 'c.b.m.2'].includes(id) ? { closed_at: 'now', run: { messages } } : null;
+    },
+    runs: { start: async (run: (typeof starts)[number]) => void starts.push(run) },
+  };
+  const storage = { getItem: () => null, setItem: () => {} };
+  const { sendMessages } = createChatTransport({ client: client as never, agent: 'a', storage });
+  const said = (id: string, role: string, ...texts: string[]) => ({
+    id,
+    role,
+    parts: texts.map((text) => ({ type: 'text', text })),
+  });
+  const thought = { id: 'c.o', role: 'assistant', parts: [{ type: 'reasoning', text: 'secret' }] };
+  const [first, last] = [said('m', 'user', 'Hello'), said('q', 'user', 'Why?')];
+  const send = async (...before: readonly (typeof first)[]) =>
+    sendMessages({ chatId: 'c', messages: [...before, last], trigger: 'regenerate-message' });
+  const foreign = [said('b.m', 'user', 'Mine'), said('c.b.m.2', 'assistant', 'Theirs')];
+  await send(first, said('c.m', 'assistant', 'Hi.'), said('n', 'user', 'Stopped'));
+  await send(said('s', 'system', 'Be short.'), first, thought, said('x', 'assistant', ''), ...foreign);
+  await sendMessages({ chatId: 'c', messages: [...foreign, first], trigger: 'submit-message' });
+  const user = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+  expect(starts.map(({ messages }) => messages)).toEqual([
+    [{ role: 'user', content: 'run c.m' }, user('Stopped'), user('Why?')],
+    [
+      { role: 'system', content: 'Be short.' },
+      user('Hello'),
+      user('Mine'),
+      { role: 'assistant', content: 'Theirs' },
+      user('Why?'),
+    ],
+    [user('Hello')],
+  ]);
+  expect(starts.map(({ conversation_id: id }) => id)).toEqual(['c.q.2', 'c.q.2', 'c']);
+  expect(asked.filter((id) => id.includes('b'))).toEqual([]);
+});
+
 test('values that the AI SDK refuses to parse are shown as their text, and the page reads on behind a route', async () => {
   const hostile = '{"a":{"__proto__":{"b":1}},"c":{"constructor":{"prototype":1}}}';
   const drafts: readonly Draft[] = [

@@ -31,6 +31,17 @@ test.each([
   expect(transportOf({ url, ...more })).toEqual({ kind: 'http', url: 'http://a.example/mcp?x=1', headers });
 });
 
+// Programs prefer the lower case: a proxy of the service must not win over that of its server.
+test('a variable of a server replaces that of the service in any case of letters', () => {
+  const serverVariables = { https_proxy: 'http://shared', NO_PROXY: 'localhost' };
+  const env = { HTTPS_PROXY: 'http://own' };
+  const config = parse({ mcpServers: { s: { command: 'node', env } } }).mcpServers.get('s');
+  if (config?.kind !== 'stdio') throw new Error('wrong kind');
+  const { transport } = serverOptions('s', config, { ...INSTALLATION, serverVariables });
+  expect(transport).toMatchObject({ env: { NO_PROXY: 'localhost', ...env } });
+  expect(transport).not.toHaveProperty('env.https_proxy');
+});
+
 test('the built-in server is a process of this Node, which knows what may be named', () => {
   const transport = transportOf({ builtin: 'control' });
   if (transport.kind !== 'stdio') throw new Error('wrong kind');

@@ -18,13 +18,13 @@ import { openStore } from '../../../support/store.ts';
 const ADMIN = randomBytes(32).toString('hex');
 const redis = useRedis();
 
-/** Has its tool called once. */
+/** Has its tool called once, or twice. */
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
     const text = JSON.stringify(request.body);
     const results = text.split('"role":"tool"').length - 1;
     const asks = text.includes('book first') && results === 0;
-    const isDone = results > (text.includes('book first') ? 1 : 0);
+    const isDone = results > (/book first|twice/.test(text) ? 1 : 0);
     const called = asks
       ? { name: 'asking_book', arguments: '{}' }
       : { name: 'peer_echo', arguments: '{"text":"two"}' };
@@ -174,20 +174,29 @@ describe('a rule that wants another approver', () => {
   });
 
   // One caller alone would say what is called, and pass it.
-  test.each(['input', 'arguments', 'answer'] as const)(
+  // The model reads the reason of a denial, and calls again as it says.
+  test.each(['input', 'arguments', 'answer', 'reason', 'reason of the policy'] as const)(
     'counts as a submitter the caller that gives the run of another one its %s',
     async (way) => {
       const { own, other, third } = keyed;
-      const overrides = way === 'arguments' ? { approvals: { 'peer.echo': 'ask' } } : {};
+      const overrides = way === 'arguments' || way === 'reason' ? { approvals: { 'peer.echo': 'ask' } } : {};
       const { request_id: run } = await own.client.runs.start({
         agent: 'clerk',
-        query: way === 'answer' ? 'book first' : 'two',
+        query:
+          { answer: 'book first', reason: 'twice', 'reason of the policy': 'twice' }[way as string] ?? 'two',
         overrides,
       } as never);
       if (way === 'input') await other.client.runs.input(run, { content: 'and this' } as never);
       else if (way === 'arguments') {
         const asked = await waiting(run);
         await other.client.runs.decide(run, asked, { ...approve, arguments: { text: 'mine' } });
+      } else if (way !== 'answer') {
+        const denied = await waiting(run);
+        await other.client.runs.decide(run, denied, { decision: 'deny', reason: 'call it with two' });
+        if (way === 'reason') {
+          await eventually(async () => waiting(run)).not.toBe(denied);
+          await third.client.runs.decide(run, await waiting(run), approve);
+        }
       } else {
         const question = async () =>
           (await own.client.request(run))?.directives.flatMap(({ inputs = [] }) => inputs)[0]?.input_id ?? '';
@@ -208,7 +217,7 @@ describe('a rule that wants another approver', () => {
   );
 });
 
-test('a caller that has told a run what to do has told its child runs so, and no run that does not exist', async () => {
+test('a caller that has told a run what to do has told its child runs and its parent so, and no run that does not exist', async () => {
   await using open = await openStore(redis.url);
   const { runs } = open.store.records;
   const [top, below] = [scopedId('acme', randomUUID()), scopedId('acme', randomUUID())];
@@ -219,11 +228,14 @@ test('a caller that has told a run what to do has told its child runs so, and no
   const issuer = 'https://issuer.example';
   await runs.noteSteering(top, { key: 'oidc:ada', issuer });
   await runs.noteSteering('none', { key: 'k' });
+  // The parent goes on with what its child was told.
+  await runs.noteSteering(below, { key: 'lower' });
   const seen = [
     await runs.hasSteered(below, { key: 'jwt:ada', issuer }),
     await runs.hasSteered(below, { key: 'oidc:bob', issuer }),
     await runs.hasSteered(below, { key: 'ada' }),
     await runs.hasSteered('none', { key: 'k' }),
+    await runs.hasSteered(top, { key: 'lower' }),
   ];
-  expect(seen).toEqual([true, false, false, false]);
+  expect(seen).toEqual([true, false, false, false, true]);
 });
