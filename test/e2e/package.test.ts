@@ -103,7 +103,11 @@ test('a dry release has both packages and the documentation, and names the comma
   const commands = Object.values(jobs).flatMap(({ steps }) =>
     steps.flatMap(({ run: command }) => command ?? []),
   );
-  expect(commands).toEqual(['.ci/run', expect.stringMatching(/^npm run release -- --publish --image /)]);
+  expect(commands).toEqual([
+    '.ci/run',
+    'npm run test:kills',
+    expect.stringMatching(/^npm run release -- --publish --image /),
+  ]);
 });
 
 test('the service comes without source maps and demonstrations, and both packages are small', () => {
