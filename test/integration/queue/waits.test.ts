@@ -60,7 +60,7 @@ test('a directive that nobody takes says that its lane has no worker, until one 
   expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
 });
 
-test('a directive that nobody takes shows its reason before the sweeper notes it', async () => {
+test('a directive that no worker takes shows its reason before the sweeper notes it', async () => {
   await using open = await openPipeline(redis.url);
   const one = call({ deadline_ms: 60_000 });
   const { request_id: requestId } = await open.client.submit(one);
