@@ -8,7 +8,7 @@ import type { Section, SectionPlan } from './sections.ts';
 import { startPacedProvider } from './streams.ts';
 import { RUN_AGENT } from './transports/run.ts';
 
-/** Of each answer; an answer takes 70 ms. */
+/** The pace of each answer, which takes 70 ms. */
 const PACE = { pieces: 10, paceMs: 5, thinkingMs: 20 };
 const SLOTS = 50;
 /** After 50 runs, as few as one lane has slots, the compiler of V8 still adds 10 ms to each. */

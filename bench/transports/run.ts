@@ -6,7 +6,7 @@ import { createDirectClient } from '../../src/service/direct-client.ts';
 import { firstTexts } from '../latency.ts';
 import type { Target, Transport } from '../transport.ts';
 
-/** Of the configurations that the scenarios write: model and tools; and three no-ops. */
+/** Names of agents in the configurations that the scenarios write: one with a model and tools, one of three no-ops. */
 export const RUN_AGENT = 'noop';
 export const STEPS_AGENT = 'steps';
 
